@@ -18,7 +18,7 @@ import thew
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / name) for name in ("python", "common")]
 
 import glb
 import test_mrep as shapes

@@ -2,12 +2,14 @@
 """Export of meshes as they are seen, over the scene's range, to USD or Alembic by Blender's own exporters.
 
 Their switches are set so that the file holds posed vertices of every frame. Each mesh takes the attribute `velocity` along, in units of
-its own space per second: Cycles and other renderers blur motion by it. The file is written beside its place and moved there.
+its own space per second: Cycles and other renderers blur motion by it. The file is written beside its place and moved there. On a full
+disk Blender's exporter of Alembic ends the program, and that of USD reports success: room is made sure of before, and wholeness after.
 """
 
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +30,10 @@ from . import baking
 
 #: Name and layout of the attribute in which Blender's exporters, importers and Cycles look for velocities.
 VELOCITY, VELOCITY_LAYOUT = "velocity", ("FLOAT_VECTOR", "POINT")
+#: Bytes of a file beside its meshes, and the factor by which an estimate exceeds the files that were measured.
+FILE_BYTES, SIZE_MARGIN = 65536, 1.25
+#: Bytes of an entry in the table of parts of a binary USD file: a name of 16, place and length.
+TABLE_ENTRY_BYTES = 32
 #: Shares of the progress: of the simulation, and of measuring velocities.
 SIMULATION_SHARE, VELOCITY_SHARE = 0.5, 0.2
 
@@ -69,14 +75,11 @@ def export(objects: list[bpy.types.Object], scene, view_layer, key: str, filepat
     rows, remarks = {}, []
     if velocities:
         able = [obj for obj in objects if can_have_velocities(obj)]
-        remarks = [
-            f"{describe(obj)} has an attribute “{VELOCITY}” already, which is exported as it is"
-            for obj in objects
-            if obj not in able
-        ]
+        remarks = [velocity_remark(obj) for obj in objects if obj not in able]
         measured = measure_velocities(able, scene, view_layer)
         rows = yield from span(measured, SIMULATION_SHARE, SIMULATION_SHARE + VELOCITY_SHARE)
     yield Progress(SIMULATION_SHARE + VELOCITY_SHARE, f"Writing {form.label}")
+    bake_files.check_room(path.parent, size_estimate(objects, scene, view_layer))
     with selected(objects, view_layer), at_own_frame(scene), written_velocities(rows, scene):
         write(form, path, scene)
     return remarks
@@ -134,6 +137,13 @@ def bring_up_to_date(objects: list[bpy.types.Object], scene, view_layer) -> Task
 def can_have_velocities(obj: bpy.types.Object) -> bool:
     """Returns whether the mesh is ours to write to and has no attribute of that name."""
     return obj.data.library is None and obj.library is None and VELOCITY not in obj.data.attributes
+
+
+def velocity_remark(obj: bpy.types.Object) -> str:
+    """Returns the remark on a mesh that takes no velocities along."""
+    if VELOCITY in obj.data.attributes:
+        return f"{describe(obj)} has an attribute “{VELOCITY}” already, which is exported as it is"
+    return f"{describe(obj)} is linked from another file, and leaves without velocities: make it local to add them"
 
 
 def measure_velocities(objects: list[bpy.types.Object], scene, view_layer) -> Task:
@@ -228,6 +238,16 @@ def selected(objects: list[bpy.types.Object], view_layer) -> Iterator[None]:
         view_layer.objects.active = active
 
 
+def size_estimate(objects: list[bpy.types.Object], scene, view_layer) -> int:
+    """Returns the bytes that a file takes at most: in each frame positions, velocities and the normals of corners; once the topology."""
+    size, frames = FILE_BYTES, scene.frame_end - scene.frame_start + 1
+    for obj in objects:
+        mesh = obj.evaluated_get(view_layer.depsgraph).data
+        size += frames * (24 * len(mesh.vertices) + 12 * len(mesh.loops))
+        size += (8 * len(mesh.uv_layers) + 16) * len(mesh.loops)
+    return int(SIZE_MARGIN * size)
+
+
 def write(form: CacheFormat, path: Path, scene) -> None:
     """Writes the selected objects beside `path`, and moves the file there."""
     part = path.with_name(f"{bake_files.PART_PREFIX}{os.getpid()}-{path.name}")
@@ -235,6 +255,8 @@ def write(form: CacheFormat, path: Path, scene) -> None:
         result = run_exporter(form, part, scene)
         if "FINISHED" not in result or not part.is_file() or not part.stat().st_size:
             raise OSError("the exporter wrote nothing; its reason is in the Info editor")
+        if not is_whole(part):
+            raise OSError("it broke off")
         os.replace(part, path)
     except (OSError, RuntimeError, TypeError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()).removeprefix("Error: ").rstrip(".")
@@ -244,6 +266,20 @@ def write(form: CacheFormat, path: Path, scene) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def is_whole(path: Path) -> bool:
+    """Returns whether a file of USD is complete: its binary form ends with a table of its parts. Others pass."""
+    with path.open("rb") as file:
+        head = file.read(24)
+        if head[:2] == b"PK":
+            return zipfile.is_zipfile(path)
+        if head[:8] != b"PXR-USDC":
+            return True
+        table = int.from_bytes(head[16:], "little")
+        file.seek(table)
+        count = int.from_bytes(file.read(8), "little")
+    return count > 0 and path.stat().st_size >= table + 8 + TABLE_ENTRY_BYTES * count
 
 
 def run_exporter(form: CacheFormat, part: Path, scene) -> set[str]:

@@ -13,6 +13,9 @@ import bpy
 
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
+from ..saved import bakes as saved_bakes
+from ..scene import animation, key_playing
+from . import clips
 from .skin_traps import stray_bone_traps
 from .traps import (
     ExportSettings,
@@ -105,9 +108,32 @@ def take_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: 
         text = f"FBX export takes the frames of actions and plays them with Time Stretching, which cuts the bake of {names_of(meshes)}"
         yield setting_trap("fbx_stretch", meshes[0], text, settings, **ONE_TAKE)
         return
+    for obj in meshes:
+        yield from strip_traps(obj, settings)
     if every:
         for obj in meshes:
             yield from clip_range_traps(obj)
+
+
+def strip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of a scene's range that NLA strips play: no take holds all of it."""
+    bake, armature = saved_bakes.playing(obj), key_playing.moving_armature(obj)
+    clip = bake.scene_clip if bake is not None else None
+    if (
+        clip is None
+        or armature is None
+        or clips.exported_actions(obj)
+        or key_playing.active_action(armature) is not None
+    ):
+        return
+    strips = animation.strips(armature.animation_data)
+    if not strips or len(strips) == 1 and strips[0].frame_start <= clip.start and clip.end <= strips[0].frame_end:
+        return
+    text = (
+        f"FBX writes each NLA strip of {describe(armature)} as a take of its own frames, and the bake of {describe(obj)} has frames "
+        f"{clip.start} to {clip.end} of the scene: export the scene as one take, or bake all actions"
+    )
+    yield setting_trap("fbx_strips", obj, text, settings, **ONE_TAKE)
 
 
 def has_strips(obj: bpy.types.Object) -> bool:

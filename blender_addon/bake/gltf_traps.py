@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -158,10 +159,10 @@ def range_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene:
 
 
 def manual_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
-    """Yields the trap of an action whose manual frame range cuts its clip."""
+    """Yields the trap of an action whose manual frame range cuts its clip. Parts of a frame beyond an action's keys count for nothing."""
     for action, first, last in clip_ranges(obj):
         start, end = action.frame_range
-        if action.use_frame_range and not start <= first <= last <= end:
+        if action.use_frame_range and not math.floor(start) <= first <= last <= math.ceil(end):
             text = (
                 f"glTF export writes frames {start:g} to {end:g} of the action “{action.name}”, its manual range, and the bake of "
                 f"{describe(obj)} has {first} to {last}"

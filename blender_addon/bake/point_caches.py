@@ -116,11 +116,15 @@ class PointCache:
         if made is not None:
             pending.obj.modifiers.remove(made)
 
+    def settle(self, pending: PendingBake) -> None:
+        """Moves the files to their places."""
+        pending.made.files.settle()
+
     def swap(self, pending: PendingBake) -> list[str]:
-        """Moves the files to their places, and removes those of the clips that are replaced."""
+        """Removes the files of the clips that are replaced."""
         files = pending.made.files
         gone = bake_files.owned_files(pending.obj, bake_records.replaced(pending))
-        files.settle()
+        files.accept()
         bake_files.remove_files(set(gone) - {path for _, path in files.moves})
         return []
 

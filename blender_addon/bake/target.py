@@ -4,7 +4,7 @@
 A target defines how the motion of one object is written. It *prepares* the content of each clip, while that clip plays alone, and
 *packs* the clips together; neither changes anything. It *writes* them next to the former bakes, *swaps* them in when everything
 else is done, and *removes* them. Only `bake_parts` calls `write` and `swap`: if anything fails or is cancelled before the last part
-is written, every object keeps its bakes.
+is written and its files are in their places, every object keeps its bakes.
 """
 
 from __future__ import annotations
@@ -117,8 +117,9 @@ class PendingBake:
 class Target(Protocol):
     """A form in which bakes are written.
 
-    It may have three more: `space`, the only one in which it bakes; `check_request(request)`, which refuses before any work; and
-    `remark(request)`, a sentence for the artist.
+    It may have four more: `space`, the only one in which it bakes; `check_request(request)`, which refuses before any work;
+    `remark(request)`, a sentence for the artist; and `settle(pending)`, which moves written files to their places as long as `discard`
+    can still bring former ones back.
     """
 
     key: str  # saved in files and named in scripts: never changed
@@ -150,6 +151,8 @@ def bake_parts(target: Target, parts: list[PendingBake], accept: list[Callable[[
     try:
         for each in parts:
             target.write(each)
+        for each in parts if hasattr(target, "settle") else ():
+            target.settle(each)
     except BaseException:
         for each in reversed(parts):
             target.discard(each)

@@ -7,16 +7,19 @@ reorder vertices. Blender plays the texture by a node group.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task
-from ..saved.bakes import ThewBake
+from ..saved.bakes import ThewBake, ThewClip
 from ..scene import bake_files, bakes, texture_playing
 from ..scene.mesh import basis_positions
 from ..scene.stack import modifier_by_id
@@ -79,16 +82,15 @@ class VertexTexture:
     def pack(self, pending: PendingBake) -> Task:
         """Collects the positions of all clips by name, those that stay among them."""
         yield Progress(0.0, "Collecting the clips")
-        rest = basis_positions(pending.obj.data)
-        clips = {}
-        for clip in bake_records.kept(pending):
-            path = bake_files.path_of(clip.file)
-            former = core().read_vertex_texture(path) if path.is_file() else {}
-            name = clip_name(clip.name)
-            if name in former and former[name].shape[1] == len(rest):
-                clips[name] = rest + former[name]
-        for each in pending.clips:
-            clips[clip_name(each.plan.name)] = rest + each.content.rows
+        rest, clips = basis_positions(pending.obj.data), {}
+        kept = kept_offsets(pending.obj, bake_records.kept(pending), len(rest))
+        for name, offsets in [*kept, *((clip_name(each.plan.name), each.content.rows) for each in pending.clips)]:
+            if name in clips:
+                raise Refusal(
+                    f"The vertex texture of {describe(pending.obj)} would hold two clips called “{name}”: rename the action, or give "
+                    "the new bake a name of its own"
+                )
+            clips[name] = rest + offsets
         pending.packed = rest, clips
 
     def write(self, pending: PendingBake) -> None:
@@ -133,13 +135,17 @@ class VertexTexture:
         if new.made_layer:
             texture_playing.remove_layer(pending.obj, new.layer)
 
+    def settle(self, pending: PendingBake) -> None:
+        """Moves the files to their places."""
+        pending.made.files.settle()
+
     def swap(self, pending: PendingBake) -> list[str]:
-        """Moves the files to their places; clips that stay are in them too."""
+        """Removes the former files, and lets the new ones play; clips that stay are in them too."""
         obj, new = pending.obj, pending.made
         bake = bake_records.former(pending)
         gone = bake_files.owned_files(obj, bake.clips) if bake is not None else []
         gone += texture_playing.images_of(gone)
-        new.files.settle()
+        new.files.accept()
         bake_files.remove_files(set(gone) - {path for _, path in new.files.moves})
         if not new.made_layer:
             texture_playing.fill_layer(obj, new.layer, new.texels)
@@ -150,3 +156,22 @@ class VertexTexture:
         if player is not None:
             texture_playing.load(player, new.files.moves[-1][1])
         return []
+
+
+def kept_offsets(obj: bpy.types.Object, kept: list[ThewClip], count: int) -> list[tuple[str, np.ndarray]]:
+    """Returns the clips that stay, by name, with their offsets [f, n, 3]; refuses those that their files do not hold for `count` vertices."""
+    former = {}
+    for path in bake_files.files_of(kept):
+        with suppress(OSError, core().ThewError):
+            former[path] = core().read_vertex_texture(path)
+    found = []
+    for clip in kept:
+        name, path = clip_name(clip.name), bake_files.path_of(clip.file)
+        offsets = former.get(path, {}).get(name)
+        if offsets is None or offsets.shape[1] != count:
+            raise Refusal(
+                f"The clip “{clip.label}” of {describe(obj)} should stay in its vertex texture, and {path} does not hold it for this "
+                "mesh: bake all clips anew with Replace, or give the new bake a name of its own"
+            )
+        found.append((name, offsets))
+    return found

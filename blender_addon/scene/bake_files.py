@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of bakes: their folder, names that are free, and removal of files that nothing plays any more.
 
-A file is written beside its place and moved there when everything is written. Records keep paths relative to the .blend.
+A file is written beside its place and moved there when everything is written. What it replaces stays aside until the bake is recorded,
+and goes back if anything fails before. Records keep paths relative to the .blend.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -56,6 +59,18 @@ def check_writable(folder: Path) -> None:
         raise write_refusal(folder, error) from error
 
 
+def check_room(folder: Path, size: int) -> None:
+    """Refuses a folder whose disk has no room for `size` bytes; leaves no trace."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as room:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(room.fileno(), 0, size)
+            elif shutil.disk_usage(folder).free < size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise write_refusal(folder, error) from error
+
+
 def write_refusal(folder: Path, error: Exception) -> Refusal:
     """Returns the refusal for a folder that does not take a file."""
     reason = getattr(error, "strerror", None) or str(error).rstrip(".")
@@ -70,6 +85,7 @@ class NewFiles:
     def __init__(self, folder: Path):
         self.folder = folder
         self.moves: list[tuple[Path, Path]] = []  # where a file is written, where it belongs
+        self.settled: list[tuple[Path, Path | None]] = []  # files in their places, each with what it replaced, aside
         self.made_folder = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -85,20 +101,30 @@ class NewFiles:
         return self.part / name
 
     def settle(self) -> None:
-        """Moves all files to their places."""
+        """Moves all files to their places. Until `accept`, `discard` brings back those that were there."""
         try:
-            for part, path in self.moves:
+            for number, (part, path) in enumerate(self.moves):
+                aside = self.part / f"former-{number}" if path.exists() else None
+                if aside is not None:
+                    os.replace(path, aside)
+                self.settled.append((path, aside))
                 os.replace(part, path)
         except OSError as error:
             raise write_refusal(self.folder, error) from error
-        finally:
-            self.discard()
+
+    def accept(self) -> None:
+        """Removes what the files have replaced: they stay."""
+        self.settled.clear()
+        self.discard()
 
     def discard(self) -> None:
-        """Removes unfinished files and, if nothing else is in it, a folder that was made for them."""
-        for part, _ in self.moves:
+        """Removes the files, brings back what was in their places, and removes a folder that was made for them."""
+        for path, aside in reversed(self.settled):
             with suppress(OSError):
-                part.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+                if aside is not None:
+                    os.replace(aside, path)
+        self.settled.clear()
         with suppress(OSError):
             for left in self.part.iterdir():
                 left.unlink()

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
+from file_readers import parse_mdd, parse_pc2
 from helpers import activate, evaluated_positions, make_body, part, play, refusal, size_of, snapshot
 
 FRAMES = range(1, 21)
@@ -19,22 +19,6 @@ def saved(fleshed_character, tmp_path):
     """Builds (mesh, armature) with flesh, in a saved file."""
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
     return fleshed_character
-
-
-def read_pc2(path: Path) -> tuple[np.ndarray, float, float]:
-    """Reads a PC2 file by its published layout."""
-    content = path.read_bytes()
-    mark, version, count, start, rate, samples = struct.unpack("<12siiffi", content[:32])
-    assert mark.startswith(b"POINTCACHE2") and version == 1
-    return np.frombuffer(content, "<f4", offset=32).reshape(samples, count, 3), start, rate
-
-
-def read_mdd(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Reads an MDD file by its published layout."""
-    content = path.read_bytes()
-    samples, count = struct.unpack(">ii", content[:8])
-    times = np.frombuffer(content, ">f4", samples, 8)
-    return np.frombuffer(content, ">f4", offset=8 + 4 * samples).reshape(samples, count, 3), times
 
 
 def files(body) -> list[Path]:
@@ -56,7 +40,7 @@ def test_cache_plays_like_live(saved, target):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-6 * size
     (path,) = files(body)
     assert path.parent.name == "hero.bakes" and player(body).filepath.startswith("//")
-    rows = read_pc2(path)[0] if target == "PC2" else read_mdd(path)[0]
+    rows = parse_pc2(path)[0] if target == "PC2" else parse_mdd(path)[0]
     assert rows.shape == (20, len(body.data.vertices), 3)
     assert not next(each for each in body.modifiers if each.type == "ARMATURE").show_viewport
     assert bpy.ops.thew.show_live() == {"FINISHED"}
@@ -73,12 +57,12 @@ def test_cache_headers(saved):
     """Headers name the first frame and the times of the samples."""
     body, _ = saved
     assert bpy.ops.thew.bake(target="PC2", frame_start=3, frame_end=7) == {"FINISHED"}
-    rows, start, rate = read_pc2(files(body)[0])
+    rows, start, rate = parse_pc2(files(body)[0])
     assert (len(rows), start, rate) == (5, 3.0, 1.0) and player(body).frame_start == 3.0
     bpy.context.scene.frame_set(5)
     assert np.abs(evaluated_positions(body) - rows[2]).max() == 0.0
     assert bpy.ops.thew.bake(target="MDD", name="Other", frame_start=3, frame_end=7) == {"FINISHED"}
-    _, times = read_mdd(files(body)[1])
+    _, times = parse_mdd(files(body)[1])
     assert np.allclose(times, np.arange(5) / 24.0)
     assert all(path.exists() for path in files(body)) and len(body.thew.bakes) == 2
 
@@ -121,7 +105,7 @@ def test_cache_of_actions(saved):
             armature.animation_data, clip.action, part("scene.animation").slots_of(clip.action, "OBJECT")[0]
         )
         bpy.context.scene.frame_set(9)
-        rows, _, _ = read_pc2(Path(bpy.path.abspath(clip.file)))
+        rows, _, _ = parse_pc2(Path(bpy.path.abspath(clip.file)))
         assert np.abs(evaluated_positions(body) - rows[9 - clip.start]).max() == 0.0
 
 

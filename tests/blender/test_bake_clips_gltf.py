@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import roundtrips
 from dancing import ACTIONS, make_dancer, push_down, use
-from gltf_reader import Gltf
+from gltf_file import GltfFile
 from helpers import activate, make_character, part, size_of
 
 #: Exporters sample in single precision, and store rotations as quaternions of it.
@@ -34,9 +34,9 @@ def bake(**options) -> None:
     assert bpy.ops.thew.bake(**{"clips": "CHOSEN", "actions": "Run;Walk;Turn", **options}) == {"FINISHED"}
 
 
-def export(path, **options) -> Gltf:
+def export(path, **options) -> GltfFile:
     assert bpy.ops.export_scene.gltf(filepath=str(path), **options) == {"FINISHED"}
-    return Gltf(path)
+    return GltfFile(path)
 
 
 def exported_frames(name: str) -> np.ndarray:
@@ -54,9 +54,9 @@ def rate() -> float:
     return bpy.context.scene.render.fps * bpy.context.scene.render.fps_base
 
 
-def assert_same_motion(file: Gltf, name: str, shapes: np.ndarray, start: float) -> None:
+def assert_same_motion(file: GltfFile, name: str, shapes: np.ndarray, start: float) -> None:
     """Asserts that an animation shows shapes [f, n, 3], one a frame from the time `start` on, in seconds."""
-    played = np.array([file.shape(name, start + at / rate()) for at in range(len(shapes))])
+    played = np.array([file.positions("Body", name, start + at / rate()) for at in range(len(shapes))])
     owner = roundtrips.owners(shapes, played)
     assert np.abs(played - shapes[:, owner]).max() < TOLERANCE * size_of(shapes[0]), name
 
@@ -66,9 +66,9 @@ def start_of(frames) -> float:
     return max(frames[0], 0) / rate()
 
 
-def check_file(file: Gltf, body, rig, names=("Run", "Walk", "Turn")) -> None:
+def check_file(file: GltfFile, body, rig, names=("Run", "Walk", "Turn")) -> None:
     """Asserts that a file holds each clip as one animation with its own flesh, and nothing of it elsewhere."""
-    assert not file.default_weights().any() and len(file.default_weights()) == 20 + 22 + 16
+    assert not file.weights("Body", None, 0.0).any() and len(file.weights("Body", None, 0.0)) == 20 + 22 + 16
     for name in names:
         frames = exported_frames(name)
         assert file.paths(name) >= {"rotation", "weights"}
@@ -78,9 +78,9 @@ def check_file(file: Gltf, body, rig, names=("Run", "Walk", "Turn")) -> None:
         use(rig, name)
         shapes = shapes_at(body, frames)
         assert_same_motion(file, name, shapes, start_of(frames))
-        own = [at for at, key in enumerate(file.target_names()) if key.startswith(f"Thew {name} ")]
+        own = [at for at, key in enumerate(file.target_names("Body")) if key.startswith(f"Thew {name} ")]
         for at in range(len(frames)):
-            weights = file.weights(name, start_of(frames) + at / rate())
+            weights = file.weights("Body", name, start_of(frames) + at / rate())
             assert weights.sum() == pytest.approx(1.0) and weights[own].sum() == pytest.approx(1.0)
     use(rig, "Run")
 
@@ -96,8 +96,8 @@ def test_gltf_each_action(scene, tmp_path, fps, base):
     bake()
     played = body.data.shape_keys.animation_data.action
     file = export(tmp_path / "all.glb")
-    assert set(file.animations) == {"Run", "Walk", "Turn", "Idle"}
-    assert not file.weights("Idle", 0.5).any() and "weights" not in file.paths("Idle")
+    assert set(file.animation_names()) == {"Run", "Walk", "Turn", "Idle"}
+    assert not file.weights("Body", "Idle", 0.5).any() and "weights" not in file.paths("Idle")
     check_file(file, body, rig)
     scene.frame_set(7)
     assert body.data.shape_keys.animation_data.action == played
@@ -114,7 +114,7 @@ def test_gltf_other_action_active(dancer, tmp_path):
         use(rig, name)
         bpy.context.scene.frame_set(3)
         file = export(tmp_path / f"{name}.glb")
-        assert set(file.animations) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
+        assert set(file.animation_names()) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
         check_file(file, body, rig)
 
 
@@ -127,7 +127,7 @@ def test_gltf_strips_alone(dancer, tmp_path):
     rig.animation_data.nla_tracks["Walk"].mute = True
     use(rig, None)
     file = export(tmp_path / "strips.glb")
-    assert set(file.animations) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
+    assert set(file.animation_names()) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
     check_file(file, body, rig)
 
 
@@ -144,7 +144,7 @@ def test_gltf_nla_tracks(dancer, tmp_path, named):
     names = {"Run": "First", "Walk": "Second"} if named else {"Run": "Run", "Walk": "Walk"}
     active = body.data.shape_keys.animation_data.action
     file = export(tmp_path / "tracks.glb", export_animation_mode="NLA_TRACKS")
-    assert set(file.animations) == set(names.values())
+    assert set(file.animation_names()) == set(names.values())
     assert body.data.shape_keys.animation_data.action == active
     use(rig, None)
     for name, strip in strips.items():
@@ -170,7 +170,7 @@ def test_gltf_finished_without_thew(dancer, tmp_path):
     finally:
         __import__("sys").modules[package] = module
     assert package in names
-    assert set(file.animations) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
+    assert set(file.animation_names()) == {"Run", "Walk", "Turn", "Idle"} and "weights" not in file.paths("Idle")
     check_file(file, body, rig)
 
 
@@ -183,11 +183,11 @@ def test_gltf_two_characters(dancer, tmp_path):
     bake()
     bpy.data.objects.remove(other)
     file = export(tmp_path / "two.glb")
-    assert set(file.animations) == {"Run", "Theirs"} and "weights" in file.paths("Run")
+    assert set(file.animation_names()) == {"Run", "Theirs"} and "weights" in file.paths("Run")
     push_down(rig, "Walk", "Later").mute = False
     file = export(tmp_path / "later.glb")
-    assert set(file.animations) == {"Run", "Later", "Theirs"}
-    assert {name for name in file.animations if "weights" in file.paths(name)} == {"Run", "Later"}
+    assert set(file.animation_names()) == {"Run", "Later", "Theirs"}
+    assert {name for name in file.animation_names() if "weights" in file.paths(name)} == {"Run", "Later"}
     assert body.thew.bakes[0].plays
 
 

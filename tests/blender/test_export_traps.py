@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Traps of exports: each warning is true, and what its button does mends the file.
 
-Each case exports once as it is and once after the remedy. glTF is read by `gltf_player`, other formats by Blender's own importers.
+Each case exports once as it is and once after the remedy. glTF is read by `gltf_file`, other formats by Blender's own importers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 import pytest
 import roundtrips
-from gltf_player import GltfFile
+from gltf_file import GltfFile
 from helpers import Layout, activate, animate, make_body, make_character, part, refusal, size_of
 
 #: What a trap costs at least, and what is left after its remedy, of the character's size. The flesh moves 0.07 of it.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Skinned characters out of binary glTF files, as far as tests need them: mesh, weights, bones."""
 
-import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,33 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import thew
+from gltf_file import GltfFile
 from scipy.spatial.transform import Rotation
-
-TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
-WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-
-
-class File:
-    def __init__(self, path):
-        data = Path(path).read_bytes()
-        length = int.from_bytes(data[12:16], "little")
-        self.json = json.loads(data[20 : 20 + length])
-        self.blob = data[28 + length :]
-
-    def array(self, accessor):
-        a = self.json["accessors"][accessor]
-        view = self.json["bufferViews"][a["bufferView"]]
-        width, kind = WIDTHS[a["type"]], np.dtype(TYPES[a["componentType"]])
-        start = view.get("byteOffset", 0) + a.get("byteOffset", 0)
-        stride = view.get("byteStride", width * kind.itemsize)
-        rows = np.ndarray((a["count"], width), kind, self.blob, start, (stride, kind.itemsize))
-        scale = np.iinfo(kind).max if a.get("normalized") else 1
-        return rows / scale if scale > 1 else rows.copy()
 
 
 def load(path, height=1.7):
     """Returns vertices, triangles, weights, surface and skeleton of the file's first skin, in its bind pose, scaled to a height."""
-    file = File(path)
+    file = GltfFile(path)
     skin = file.json["skins"][0]
     joints = skin["joints"]
     parent = {child: i for i, node in enumerate(file.json["nodes"]) for child in node.get("children", ())}

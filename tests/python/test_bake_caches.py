@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import thew
+from file_readers import parse_mdd, parse_pc2
 
 
 def waves(frames=5, vertices=7):
@@ -16,23 +17,6 @@ def waves(frames=5, vertices=7):
     positions = np.random.default_rng(3).normal(size=(frames, vertices, 3)).astype(np.float32)
     positions[0, 0], positions[-1, -1] = (-0.0, 1e-42, 1e12), (0.1, -1e-30, 3.3)
     return positions
-
-
-def parse_pc2(path):
-    """Reads a PC2 file by its specification."""
-    data = path.read_bytes()
-    magic, version, vertices, start, rate, frames = struct.unpack_from("<12siiffi", data)
-    assert (magic, version) == (b"POINTCACHE2\0", 1) and len(data) == 32 + 12 * frames * vertices
-    return np.frombuffer(data, "<f4", offset=32).reshape(frames, vertices, 3), start, rate
-
-
-def parse_mdd(path):
-    """Reads an MDD file by its specification."""
-    data = path.read_bytes()
-    frames, vertices = struct.unpack_from(">ii", data)
-    assert len(data) == 8 + 4 * frames + 12 * frames * vertices
-    positions = np.frombuffer(data, ">f4", offset=8 + 4 * frames).reshape(frames, vertices, 3)
-    return positions, np.frombuffer(data, ">f4", frames, offset=8)
 
 
 def write(kind, path, frames):
