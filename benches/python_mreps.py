@@ -18,7 +18,8 @@ import thew
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / name) for name in ("python", "common")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
 import glb
 import test_mrep as shapes

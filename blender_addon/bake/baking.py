@@ -17,10 +17,11 @@ from ..live import jobs, keyframed, spot_checks
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
+from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.tasks import Progress, Task, span, within
 from ..saved import bakes as saved_bakes
-from ..scene import bakes, groups, key_playing, poses, reading
+from ..scene import bake_files, bakes, groups, key_playing, poses, reading
 from ..scene.armature_actions import Soloist
 from ..scene.bind_pose import BindPose
 from . import bake_records, clip_plans, export_check, keyframes, riders, targets
@@ -49,7 +50,8 @@ class Wanted:
     name: str = ""  # of the bake; empty: the target's label
     tolerance: float = 0.0  # metres of the character; 0: exact
     replace: bool = False  # the bake's other clips go
-    folder: str = ""  # for files; empty: beside the .blend
+    anew: bool = False  # the bake's other clips are baked again too
+    folder: str = ""  # for files; empty: where those of the bake are, or beside the .blend
     image: str = "EXR"  # format of textures
 
 
@@ -88,8 +90,8 @@ def bake(
         return (yield from bake_keyframed(obj, scene, view_layer, wanted, target))
     cast = cast_of(obj, target)
     subject = reading.subject(cast.body, view_layer)
-    plans, remarks = plans_of(cast, scene, wanted)
     request = request_of(cast.obj, wanted, target)
+    plans, remarks = plans_of(cast, scene, wanted, request)
     for each in cast.objects:
         bake_records.check(each, target, request, plans)
     clips: dict[bpy.types.Object, list[ClipContent]] = {each: [] for each in cast.objects}
@@ -134,21 +136,30 @@ def cast_of(obj: bpy.types.Object, target: Target) -> Cast:
     return Cast(obj, obj, tuple(worn))
 
 
-def plans_of(cast: Cast, scene, wanted: Wanted) -> tuple[list[ClipPlan], list[str]]:
-    """Returns the clips that a bake is to hold, and remarks on those that are left out."""
+def plans_of(cast: Cast, scene, wanted: Wanted, request: BakeRequest) -> tuple[list[ClipPlan], list[str]]:
+    """Returns the clips that are to be baked, and remarks on those that are left out."""
     if wanted.clips != "SCENE":
-        return clip_plans.action_plans(cast.body, scene, wanted.clips, list(wanted.actions))
-    start, end = jobs.live_range(cast.obj, cast.body.thew.frames(scene), wanted.start, wanted.end)
-    return [clip_plans.scene_plan(cast.body, scene, start, end)], []
+        plans, remarks = clip_plans.action_plans(cast.body, scene, wanted.clips, list(wanted.actions))
+    else:
+        start, end = jobs.live_range(cast.obj, cast.body.thew.frames(scene), wanted.start, wanted.end)
+        plans, remarks = [clip_plans.scene_plan(cast.body, scene, start, end)], []
+    bake = saved_bakes.named(cast.obj, request.name) if wanted.anew else None
+    for clip in bake.clips if bake is not None else ():
+        if not bake_records.is_replaced(clip, replace(request, replace=False), plans):
+            try:
+                plans.append(clip_plans.plan_again(cast.body, scene, clip))
+            except Refusal as error:
+                remarks.append(f"the clip “{clip.label}” was not baked anew: {error}")
+    return plans, remarks
 
 
 def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeRequest:
     """Returns what was asked of a bake of `obj`, with its defaults filled in."""
     space, name = wanted.space or obj.thew.bake_space, wanted.name.strip() or target.label
     space = getattr(target, "space", "") or space
-    return BakeRequest(
-        name, space, max(wanted.tolerance, 0.0), wanted.replace, folder=wanted.folder, image=wanted.image
-    )
+    bake = saved_bakes.named(obj, name)
+    folder = wanted.folder.strip() or (bake_files.chosen_folder(bake.clips) if bake is not None else "")
+    return BakeRequest(name, space, max(wanted.tolerance, 0.0), wanted.replace, folder=folder, image=wanted.image)
 
 
 def settled(request: BakeRequest, plans: list[ClipPlan], cast: Cast, scene) -> BakeRequest:

@@ -85,6 +85,24 @@ def export(objects: list[bpy.types.Object], scene, view_layer, key: str, filepat
     return remarks
 
 
+def is_ours(obj: bpy.types.Object) -> bool:
+    """Returns whether an object has flesh, rides, or has a bake."""
+    made = obj.thew.made
+    return made.flesh or made.rides or made.keyframed or bool(len(obj.thew.bakes))
+
+
+def suggested_path(key: str, filepath: str) -> str:
+    """Returns a path for a format: the same file with another ending, or one named after the .blend."""
+    form = FORMATS[key]
+    path = Path(filepath or bpy.data.filepath or "untitled.blend")
+    if path.suffix.lower() in form.suffixes:
+        return str(path)
+    known = {suffix for each in FORMATS.values() for suffix in each.suffixes} | {".blend"}
+    return str(
+        path.with_suffix(form.suffixes[0]) if path.suffix.lower() in known else Path(f"{path}{form.suffixes[0]}")
+    )
+
+
 def path_for(form: CacheFormat, filepath: str) -> Path:
     """Returns the path of the file, with the ending of its format."""
     if not filepath.strip():

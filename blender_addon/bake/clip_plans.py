@@ -13,6 +13,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..saved import timing
+from ..saved.bakes import ThewClip
 from ..saved.choices import FRAME_RANGE
 from ..scene import animation, armature_actions
 from ..scene.armature_actions import BoneAction
@@ -99,6 +100,15 @@ def action_plans(obj: bpy.types.Object, scene, choice: str, names: list[str]) ->
     return plans, [
         f"{join_words(left)} {was} left out, because {they} from another file: make local what is to be baked"
     ] if left else []
+
+
+def plan_again(obj: bpy.types.Object, scene, clip: ThewClip) -> ClipPlan:
+    """Returns the plan of a clip that was baked before; raises a `Refusal` where its action is gone or cannot be baked."""
+    if clip.is_scene:
+        return scene_plan(obj, scene, clip.start, clip.end)
+    if clip.action is None:
+        raise Refusal(f"the action “{clip.name}” is deleted")
+    return action_plans(obj, scene, "CHOSEN", [clip.action.name])[0][0]
 
 
 def chosen_action(armature: bpy.types.Object, name: str) -> BoneAction:

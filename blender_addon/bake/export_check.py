@@ -14,7 +14,8 @@ import bpy
 
 from ..logic.names import describe
 from ..logic.sentences import plural
-from ..scene import bakes, cache_playing, key_playing
+from ..saved import bakes as saved_bakes
+from ..scene import cache_playing, key_playing, writing
 from . import clips, fbx_traps, gltf_traps, point_traps, skin_traps
 from .traps import (
     EVALUATED_FORMATS,
@@ -88,10 +89,10 @@ def cache_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tra
     """Yields the trap of a point cache, which exporters of skins leave out."""
     if settings.known and cache_playing.is_shown(obj):
         text = (
-            f"{describe(obj)} plays a point cache, which glTF, FBX and USD's own export leave out: press Export Cache for USD or "
-            "Alembic, or bake shape keys"
+            f"{describe(obj)} plays a point cache, which glTF, FBX and USD's own export leave out: bake keys for them, or press Export "
+            "Cache, which writes USD and Alembic as seen"
         )
-        yield Trap("cache", obj, text)
+        yield Trap("cache", obj, text, keys_remedy(obj))
 
 
 def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:
@@ -119,7 +120,7 @@ def is_live(obj: bpy.types.Object) -> bool:
 def live_trap(obj: bpy.types.Object, settings: ExportSettings) -> Trap:
     """Returns the trap of live flesh."""
     name = describe(obj)
-    kept = bool(bakes.bake_descriptions(obj))
+    kept = keyed_bake(obj) is not None
     what = "show its bake" if kept else "bake it"
     if settings.format == "USD" and settings.known:
         text = (
@@ -132,6 +133,20 @@ def live_trap(obj: bpy.types.Object, settings: ExportSettings) -> Trap:
         f"plain skin; {what} first"
     )
     return Trap("live", obj, text, "Show Bake" if kept else "Bake")
+
+
+def keyed_bake(obj: bpy.types.Object) -> saved_bakes.ThewBake | None:
+    """Returns a bake of an object that exporters hold: the one that plays or is chosen, else the last with shape keys; None without."""
+    playing = saved_bakes.playing(obj)
+    found = [bake for bake in obj.thew.bakes if writing.keys_of(obj, bake)]
+    chosen = [bake for bake in found if playing is not None and bake.name == playing.name]
+    return (chosen or found[::-1] or [None])[0]
+
+
+def keys_remedy(obj: bpy.types.Object) -> str:
+    """Returns the label of the button that lets shape keys play in place of a point cache."""
+    bake = keyed_bake(obj)
+    return f"Show “{bake.name}”" if bake is not None else "Bake Compressed Keys"
 
 
 def muted_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:

@@ -36,8 +36,8 @@ def object_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tr
     """Yields traps of a mesh that plays its bake, whatever the settings of the exporter are."""
     if not moves_in_fbx(obj):
         text = (
-            f"FBX writes the motion of shape keys along with an object's action, and no object near {describe(obj)} has one: "
-            "without an action it stands still there; key its armature or any object at the first and the last baked frame"
+            f"FBX writes the motion of shape keys along with an object's action, and no object in the scene has one: {describe(obj)} would "
+            "stand still without an action; key any object at the first and the last baked frame"
         )
         yield Trap("fbx_action", obj, text, "Key the Mesh")
     lost = applied_modifiers(obj)
@@ -127,7 +127,7 @@ def strip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tra
     ):
         return
     strips = animation.strips(armature.animation_data)
-    if not strips or len(strips) == 1 and strips[0].frame_start <= clip.start and clip.end <= strips[0].frame_end:
+    if not strips or (len(strips) == 1 and strips[0].frame_start <= clip.start and clip.end <= strips[0].frame_end):
         return
     text = (
         f"FBX writes each NLA strip of {describe(armature)} as a take of its own frames, and the bake of {describe(obj)} has frames "

@@ -184,7 +184,7 @@ def target_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tr
         most = bake_sizes.MOST_TARGETS
         text = (
             f"{describe(obj)} leaves with {plural(count, 'morph target')}: every glTF viewer takes {sure}"
-            f"{' with normals' if normals else ''}, Filament and Bevy {most}, three.js all"
+            f"{' with normals' if normals else ''}, Filament, Bevy and three.js {most}"
         )
         text += "; bake Compressed Keys" if count > most else ""
         yield Trap("gltf_targets", obj, text, level=WARNING if count > most else NOTICE)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Generator
 
 import bpy
 
+from ..live import riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from ..logic.tasks import Task, span
 from ..saved import bakes as saved_bakes
-from ..scene import animation, bakes, key_playing, writing
-from . import baking, clips, export_check, finishing, showing
+from ..scene import animation, key_playing, writing
+from . import baking, clips, export_check, finishing, remaking, showing
 from .traps import ExportSettings, armature_modifiers, clip_ranges, muted_keys, played_range
 
 #: A remedy: `(mesh, scene, view layer)` gives what was done, or the task that does it.
@@ -45,10 +46,27 @@ def mend(
 
 def show_or_bake(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
     """Shows the kept bake of live flesh, or bakes it."""
-    if bakes.bake_descriptions(obj):
-        showing.show(obj, scene, True)
-        return f"{describe(obj)} plays its bake"
+    if export_check.keyed_bake(obj) is not None:
+        return show_keys(obj, scene)
     result = yield from baking.bake(obj, scene, view_layer)
+    return result.message(obj)
+
+
+def show_keys(obj: bpy.types.Object, scene: bpy.types.Scene) -> str:
+    """Lets a bake of shape keys play, which exporters hold."""
+    bake = export_check.keyed_bake(obj)
+    for each in [obj, *(riding.riders_of(obj) if obj.thew.made.flesh else ())]:
+        saved_bakes.choose(each, saved_bakes.named(each, bake.name) or saved_bakes.playing(each))
+    showing.show_bakes(obj, scene, True)
+    return f"{describe(obj)} plays its bake “{bake.name}”"
+
+
+def replace_cache(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Lets shape keys play in place of a point cache: those of another bake, or the same clips as Compressed Keys."""
+    if export_check.keyed_bake(obj) is not None:
+        return show_keys(obj, scene)
+    form = {"kind": "COMPRESSED", "name": "", "space": None, "tolerance": 0.0}
+    result = yield from remaking.bake_again(obj, scene, view_layer, saved_bakes.playing(obj), **form)
     return result.message(obj)
 
 
@@ -58,16 +76,8 @@ def finish(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
 
 
 def bake_posed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
-    """Bakes the present bake anew in posed space, clip by clip, and finishes it."""
-    bake = saved_bakes.playing(obj)
-    clip, actions = bake.scene_clip, tuple(clip.action.name for clip in bake.clips if clip.action is not None)
-    frames = (clip.start, clip.end) if clip is not None else (None, None)
-    choice = "SCENE" if clip is not None else "CHOSEN"
-    tolerance, kind = bake.tolerance, bake.kind
-    task = baking.bake(
-        obj, scene, view_layer, *frames, "POSED", kind, clips=choice, actions=actions, name=bake.name, replace=True,
-        tolerance=tolerance,
-    )  # fmt: skip
+    """Bakes all clips of the present bake anew in posed space, and finishes it."""
+    task = remaking.bake_again(obj, scene, view_layer, saved_bakes.playing(obj), space="POSED", replace=True)
     yield from span(task, 0.0, 1.0)
     return finish(obj, scene, view_layer)
 
@@ -166,6 +176,7 @@ def bring_armature(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -
 
 REMEDIES: dict[str, Remedy] = {
     "live": show_or_bake,
+    "cache": replace_cache,
     "posed_skin": finish,
     "armatures": bake_posed,
     "preserve_volume": bake_posed,
@@ -185,6 +196,7 @@ REMEDIES: dict[str, Remedy] = {
 #: What the remedies do, for tooltips.
 DESCRIPTIONS = {
     "live": "Let the baked keys play instead of the live flesh; bake it where there is no bake",
+    "cache": "Let shape keys play, which exporters hold: those of another bake, or new Compressed Keys of the same clips",
     "posed_skin": "Keep the baked keys and remove the flesh and whatever would deform the mesh a second time",
     **dict.fromkeys(
         ("armatures", "preserve_volume", "bendy_bones", "skin_mask"),

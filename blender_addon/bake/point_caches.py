@@ -108,7 +108,7 @@ class PointCache:
         raise NotImplementedError
 
     def discard(self, pending: PendingBake) -> None:
-        """Removes files and modifier of an unfinished `write`."""
+        """Removes files and modifier of an unfinished bake."""
         if pending.made is None:
             return
         pending.made.files.discard()
@@ -117,14 +117,14 @@ class PointCache:
             pending.obj.modifiers.remove(made)
 
     def settle(self, pending: PendingBake) -> None:
-        """Moves the files to their places."""
+        """Moves the files to their places, all or none."""
         pending.made.files.settle()
 
     def swap(self, pending: PendingBake) -> list[str]:
         """Removes the files of the clips that are replaced."""
         files = pending.made.files
         gone = bake_files.owned_files(pending.obj, bake_records.replaced(pending))
-        files.accept()
+        files.finish()
         bake_files.remove_files(set(gone) - {path for _, path in files.moves})
         return []
 

@@ -18,7 +18,7 @@ def show(obj: bpy.types.Object | None, scene: bpy.types.Scene, baked: bool) -> N
         jobs.check_flesh(obj)
     saved_bakes.migrate(obj)
     if baked and not bakes.bake_descriptions(obj):
-        raise Refusal(f"{describe(obj)} has no baked shape keys: press Bake first")
+        raise Refusal(f"{describe(obj)} has no bake: press Bake first")
     updates.stop_update()
     show_bakes(obj, scene, baked)
 

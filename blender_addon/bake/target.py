@@ -4,7 +4,7 @@
 A target defines how the motion of one object is written. It *prepares* the content of each clip, while that clip plays alone, and
 *packs* the clips together; neither changes anything. It *writes* them next to the former bakes, *swaps* them in when everything
 else is done, and *removes* them. Only `bake_parts` calls `write` and `swap`: if anything fails or is cancelled before the last part
-is written and its files are in their places, every object keeps its bakes.
+is written, every object keeps its bakes.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Target(Protocol):
     """A form in which bakes are written.
 
     It may have four more: `space`, the only one in which it bakes; `check_request(request)`, which refuses before any work;
-    `remark(request)`, a sentence for the artist; and `settle(pending)`, which moves written files to their places as long as `discard`
-    can still bring former ones back.
+    `remark(request)`, a sentence for the artist; and `settle(pending)`, which moves files to their places after every object's `write`,
+    and which `discard` undoes.
     """
 
     key: str  # saved in files and named in scripts: never changed
@@ -140,7 +140,7 @@ class Target(Protocol):
         """Writes the clips next to the former bakes. Records in `pending.made` what was made as soon as it is."""
 
     def discard(self, pending: PendingBake) -> None:
-        """Removes what an unfinished `write` has made."""
+        """Removes what an unfinished `write` or `settle` has made; earlier bakes are as they were."""
 
     def swap(self, pending: PendingBake) -> list[str]:
         """Removes what the new clips replace (`bake_records.replaced`). Returns the names of what was made."""

@@ -7,8 +7,10 @@ reorder vertices. Blender plays the texture by a node group.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -19,6 +21,7 @@ from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task
+from ..saved import units
 from ..saved.bakes import ThewBake, ThewClip
 from ..scene import bake_files, bakes, texture_playing
 from ..scene.mesh import basis_positions
@@ -33,6 +36,8 @@ IMAGES = (
     ("EXR", "EXR", "Half floats: rounds by at most 1/2048 of an offset"),
     ("PNG", "PNG", "16 bits between the bounds of all offsets, for engines without EXR"),
 )
+#: Smallest scale of an axis that a description states; one of 0 has no length.
+MIN_SCALE = 1e-6
 #: Endings of the files of one texture.
 SUFFIXES = (".json", ".exr", ".png")
 
@@ -42,10 +47,22 @@ class NewTexture:
     """What was made of a bake until now."""
 
     files: bake_files.NewFiles
+    former: set[Path]  # files of the former bake that no other object plays
     texels: Any = None  # [n, 2]
     layer: str = ""  # the UV layer in use
     made_layer: bool = False
     modifier: int = 0  # persistent id, of one that was made
+
+
+def metres_per_unit(obj: bpy.types.Object) -> list[float]:
+    """Returns the length in metres of a unit of an object's space along each of its axes, as the scene shows it."""
+    return [units.metres_per_unit(bpy.context.scene) * max(size, MIN_SCALE) for size in obj.matrix_world.to_scale()]
+
+
+def image_of(bake: ThewBake) -> str:
+    """Returns the format of the image of a bake, an item of `IMAGES`."""
+    found = any(path.with_suffix(".png").is_file() for path in bake_files.files_of(bake.clips))
+    return "PNG" if found and bake.kind == VertexTexture.key else "EXR"
 
 
 class VertexTexture:
@@ -82,31 +99,37 @@ class VertexTexture:
     def pack(self, pending: PendingBake) -> Task:
         """Collects the positions of all clips by name, those that stay among them."""
         yield Progress(0.0, "Collecting the clips")
-        rest, clips = basis_positions(pending.obj.data), {}
-        kept = kept_offsets(pending.obj, bake_records.kept(pending), len(rest))
-        for name, offsets in [*kept, *((clip_name(each.plan.name), each.content.rows) for each in pending.clips)]:
+        rest, clips, rates = basis_positions(pending.obj.data), {}, {}
+        kept = bake_records.kept(pending)
+        stay = zip(kept_offsets(pending.obj, kept, len(rest)), (clip.fps for clip in kept), strict=True)
+        come = (((clip_name(each.plan.name), each.content.rows), each.plan.fps) for each in pending.clips)
+        for (name, offsets), rate in [*stay, *come]:
             if name in clips:
                 raise Refusal(
                     f"The vertex texture of {describe(pending.obj)} would hold two clips called “{name}”: rename the action, or give "
                     "the new bake a name of its own"
                 )
-            clips[name] = rest + offsets
-        pending.packed = rest, clips
+            clips[name], rates[name] = rest + offsets, rate
+        usual = pending.clips[0].plan.fps
+        # Records hold single precision, in which 23.976 frames a second are another number.
+        same = {name for name, rate in rates.items() if rate <= 0.0 or math.isclose(rate, usual, rel_tol=1e-6)}
+        pending.packed = rest, clips, [usual if name in same else rates[name] for name in clips]
 
     def write(self, pending: PendingBake) -> None:
         """Writes image and description beside their places, and makes layer and modifier where the bake has none."""
         obj, request = pending.obj, pending.request
         folder = bake_files.folder_of(request.folder)
-        pending.made = new = NewTexture(bake_files.NewFiles(folder))
         bake = bake_records.former(pending)
         own = bake_files.owned_files(obj, bake.clips) if bake is not None else []
         mine = {*own, *texture_playing.images_of(own)}
+        pending.made = new = NewTexture(bake_files.NewFiles(folder), mine)
         stem = bake_files.free_stem(folder, (obj.name, request.name), SUFFIXES, mine, set())
-        rest, clips = pending.packed
+        rest, clips, rates = pending.packed
         try:
             texture = core().write_vertex_texture(
-                new.files.part, clips, rest, pending.clips[0].plan.fps, request.image.lower(), name=stem
-            )
+                new.files.part, clips, rest, pending.clips[0].plan.fps, request.image.lower(), name=stem, clip_fps=rates,
+                metres_per_unit=metres_per_unit(obj),
+            )  # fmt: skip
         except (OSError, core().ThewError) as error:
             raise bake_files.write_refusal(folder, error) from error
         new.files.add(texture.texture.name)
@@ -124,7 +147,7 @@ class VertexTexture:
         pending.notes = [note] * len(pending.clips)
 
     def discard(self, pending: PendingBake) -> None:
-        """Removes what an unfinished `write` has made."""
+        """Removes what an unfinished bake has made."""
         new = pending.made
         if new is None:
             return
@@ -136,17 +159,14 @@ class VertexTexture:
             texture_playing.remove_layer(pending.obj, new.layer)
 
     def settle(self, pending: PendingBake) -> None:
-        """Moves the files to their places."""
+        """Moves both files to their places, or none."""
         pending.made.files.settle()
 
     def swap(self, pending: PendingBake) -> list[str]:
-        """Removes the former files, and lets the new ones play; clips that stay are in them too."""
+        """Removes the former files, and plays the new ones; clips that stay are in them too."""
         obj, new = pending.obj, pending.made
-        bake = bake_records.former(pending)
-        gone = bake_files.owned_files(obj, bake.clips) if bake is not None else []
-        gone += texture_playing.images_of(gone)
-        new.files.accept()
-        bake_files.remove_files(set(gone) - {path for _, path in new.files.moves})
+        new.files.finish()
+        bake_files.remove_files(new.former - {path for _, path in new.files.moves})
         if not new.made_layer:
             texture_playing.fill_layer(obj, new.layer, new.texels)
         note = pending.notes[0]

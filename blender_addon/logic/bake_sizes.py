@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sizes of bakes before they are made, and limits of engines, in words."""
+"""Sizes of bakes before they are made, and limits of engines, in words. Sources of the limits are in `docs/engines.md`."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from .sentences import plural
 
@@ -11,8 +13,15 @@ VERTEX_BYTES = 12
 #: Numbers of keys that compressed bakes of whole characters need at two millimetres on a person: measured 8 to 48.
 USUAL_KEYS = (8, 48)
 
-#: Morph targets that engines take: with normals every glTF viewer takes 4; Filament and recent Bevy take 256, Bevy before 0.18 takes 64.
+#: Morph targets that engines take: with normals every glTF viewer takes 4. Filament takes 256, recent Bevy too (before 0.18: 64), and
+#: three.js as many as WebGL 2 has layers, at least 256.
 SURE_TARGETS, MOST_TARGETS = 4, 256
+#: Engines of which no limit is known.
+UNLIMITED = "Unity, Unreal and Godot"
+#: Bytes of a vertex and frame in a point cache, and in a texture before compression.
+POINT_BYTES, TEXEL_BYTES = 12, 6
+#: Largest number of columns and rows of a texture: what engines on all devices take.
+MAX_TEXTURE_SIZE = 8192
 
 
 def size_text(bytes_: float) -> str:
@@ -24,20 +33,54 @@ def size_text(bytes_: float) -> str:
 
 
 def estimate(kind: str, frames: int, vertices: int) -> str:
-    """Returns the size of a bake of this kind in words, for all its frames together; "" for a kind without keys."""
+    """Returns the size of a bake of this kind in words, for all its frames together; "" for an unknown kind."""
     if kind == "SHAPE_KEYS":
         return f"{plural(frames, 'key')}, {size_text(frames * vertices * VERTEX_BYTES)}"
     if kind == "COMPRESSED":
         few, many = (min(count, frames) for count in USUAL_KEYS)
         sizes = [size_text(count * vertices * VERTEX_BYTES) for count in (few, many)]
-        return f"usually {few} to {many} keys, {sizes[0]} to {sizes[1]}"
+        count = f"{few} to {many}" if few < many else f"{few}"
+        return f"usually {count} keys, {sizes[0]} to {sizes[1]}" if few < many else f"at most {count} keys, {sizes[0]}"
+    if kind in {"PC2", "MDD"}:
+        return f"{size_text(frames * vertices * POINT_BYTES)} on the disk"
+    if kind == "VERTEX_TEXTURE":
+        rows = -(-vertices // MAX_TEXTURE_SIZE)
+        size = size_text(frames * vertices * TEXEL_BYTES)
+        return f"an image of {-(-vertices // max(rows, 1))} × {frames * rows} texels, {size} before compression"
     return ""
+
+
+def estimate_lines(kind: str, clips: Sequence[int], vertices: int) -> list[str]:
+    """Returns the size of a bake in words, and what engines take of it; `clips`: number of frames of each."""
+    frames = sum(clips)
+    lines = [estimate(kind, frames, vertices)]
+    if kind == "SHAPE_KEYS":
+        lines.append(limit_text(frames))
+    if kind == "COMPRESSED":
+        lines.append(limit_text(min(USUAL_KEYS[1], frames)))
+    if kind in {"PC2", "MDD"} and len(clips) > 1:
+        lines.append(f"a file for each of {plural(len(clips), 'clip')}")
+    if kind == "VERTEX_TEXTURE":
+        lines.append(texture_limit_text(frames, vertices))
+    return [line for line in lines if line]
+
+
+def texture_limit_text(frames: int, vertices: int) -> str:
+    """Returns the sentence on a texture that has more rows than engines take; "" where all take it."""
+    rows = frames * -(-vertices // MAX_TEXTURE_SIZE)
+    if rows <= MAX_TEXTURE_SIZE:
+        return ""
+    return f"{rows} rows are more than engines on all devices take ({MAX_TEXTURE_SIZE}): bake fewer actions, or several bakes"
 
 
 def limit_text(count: int) -> str:
     """Returns the sentence on engines that take fewer morph targets than this; "" where all take them."""
+    sure = f"every glTF viewer takes {SURE_TARGETS} keys with normals, or {2 * SURE_TARGETS} without"
     if count > MOST_TARGETS:
-        return f"{plural(count, 'key')} are more than engines take (Filament and Bevy {MOST_TARGETS}): bake Compressed Keys"
-    if count > SURE_TARGETS:
-        return f"every glTF viewer takes {SURE_TARGETS} keys with normals, most engines up to {MOST_TARGETS}"
-    return ""
+        return (
+            f"{plural(count, 'key')} are more than Filament, Bevy and three.js take on every device ({MOST_TARGETS}); {UNLIMITED} state no "
+            "limit: bake Compressed Keys"
+        )
+    if count > 2 * SURE_TARGETS:
+        return f"{sure}; Filament, Bevy (before 0.18: 64) and three.js take {MOST_TARGETS}; {UNLIMITED} state no limit"
+    return sure if count > SURE_TARGETS else ""

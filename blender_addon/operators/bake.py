@@ -4,11 +4,12 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..bake import bake_records, baking, finishing, showing, targets
+from ..bake import bake_records, baking, finishing, remaking, showing, targets
 from ..bake.clip_plans import CLIP_CHOICES
 from ..bake.vertex_textures import IMAGES
 from ..live import riding, updates
 from ..logic.names import describe
+from ..logic.sentences import join_words
 from ..saved import bakes as saved_bakes
 from ..saved.choices import BAKE_SPACES
 from ..scene import bakes, key_playing, reading
@@ -32,7 +33,7 @@ def tolerance_property():
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
-    bl_description = "Write the motion into the file as shape keys, so that it plays without this extension"
+    bl_description = "Write the motion as one shape key for each frame, so that it plays without this extension"
 
     target: fresh_property(
         EnumProperty,
@@ -61,12 +62,24 @@ class Bake(Job):
     folder: fresh_property(
         StringProperty,
         "Folder",
-        "Folder for caches and textures; empty: beside the .blend",
+        "Folder for caches and textures; empty: that of the bake which the clips join, or one beside the .blend",
         default="",
         subtype="DIR_PATH",
     )
     image: fresh_property(EnumProperty, "Image", "Format of a vertex texture", items=IMAGES, default="EXR")
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
+    anew: fresh_property(
+        BoolProperty,
+        "Other Clips Anew",
+        "Bake the other clips of this bake once more too, with the present settings. Compressed keys are then shared by all clips, and fewer",
+        default=False,
+    )
+
+    @classmethod
+    def description(cls, _context, properties):
+        """Returns the tooltip: what the button bakes, in which form and where."""
+        chosen = [name for name in ("target", "clips") if properties.is_property_set(name)]
+        return describe_press(properties) if chosen else cls.bl_description
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -79,13 +92,25 @@ class Bake(Job):
             obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target,
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
             tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
-            folder=self.folder, image=self.image,
+            folder=self.folder, image=self.image, anew=self.anew,
         )  # fmt: skip
 
     def report_success(self, obj, result):
         """Reports the bake, as a warning if an export would go wrong."""
         self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
         return {"FINISHED"}
+
+
+def describe_press(values) -> str:
+    """Returns what `thew.bake` does with these values, for a tooltip."""
+    target = targets.target_by_key(values.target)
+    form = target.label + (f" within {values.tolerance:.3g} mm" if target.key == "COMPRESSED" else "")
+    names = join_words([f"“{name}”" for name in names_in(values.actions)])
+    what = {"ALL": "every action of the armature", "CHOSEN": names or "the active action"}
+    return (
+        f"Bake {what.get(values.clips, 'the frames of the scene')} as {form}, into the bake “{values.name or target.label}”. Bake As… "
+        "offers other forms"
+    )
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -96,6 +121,26 @@ def names_in(text: str) -> tuple[str, ...]:
 
 class THEW_OT_bake(Bake, bpy.types.Operator):
     bl_label = "Bake"
+
+
+class THEW_OT_bake_again(Job, bpy.types.Operator):
+    bl_label = "Bake Again"
+    bl_description = (
+        "Bake all clips of this bake anew with the present settings, in the same form. Compressed clips that were added one by one share "
+        "their keys then, and need fewer"
+    )
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    name: fresh_property(StringProperty, "Bake", "Name of the bake", default="")
+
+    def job(self, context, obj):
+        reading.check_editable(obj)
+        return remaking.bake_again(obj, context.scene, context.view_layer, bakes.find(obj, self.name))
+
+    def report_success(self, obj, result):
+        """Reports the bake, as a warning if an export would go wrong."""
+        self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
+        return {"FINISHED"}
 
 
 class THEW_OT_finish_bake(QuickJob, bpy.types.Operator):

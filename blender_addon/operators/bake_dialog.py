@@ -2,18 +2,24 @@
 """The dialog of a bake: what is written, which clips, the error allowed, and the size to expect."""
 
 import bpy
-from bpy.props import CollectionProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
 
-from ..bake import clip_plans, targets
+from ..bake import bake_records, clip_plans, remaking, targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.vertex_textures import IMAGES
 from ..live import target
 from ..logic import bake_sizes
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
+from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewClipTick
-from ..scene import armature_actions, key_playing
+from ..scene import armature_actions, bake_files, key_playing
+from ..ui.layouts import draw_text
 from .bake import tolerance_property
 from .operator_bases import fresh_property
+
+#: Width of the dialog in pixels, and the letters that fit on a line of it.
+DIALOG_WIDTH, DIALOG_LETTERS = 440, 62
 
 
 class THEW_OT_bake_as(bpy.types.Operator):
@@ -30,6 +36,20 @@ class THEW_OT_bake_as(bpy.types.Operator):
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
+    folder: fresh_property(
+        StringProperty,
+        "Folder",
+        "Folder for the files; empty: that of the bake which the clips join, or one beside the .blend",
+        default="",
+        subtype="DIR_PATH",
+    )
+    image: fresh_property(EnumProperty, "Image", "Format of the texture", items=IMAGES, default="EXR")
+    anew: fresh_property(
+        BoolProperty,
+        "Other Clips Anew",
+        "Bake the other clips of this bake once more too, with the present settings. Compressed keys are then shared by all clips, and fewer",
+        default=False,
+    )
     ticks: CollectionProperty(type=ThewClipTick)
 
     @classmethod
@@ -45,7 +65,10 @@ class THEW_OT_bake_as(bpy.types.Operator):
                 self.ticks.add().name = each.action.name
         if len(self.ticks) > 1:
             self.clips = "ALL"
-        return context.window_manager.invoke_props_dialog(self, width=440)
+        if obj is not None and obj.type == "MESH":
+            for name, value in remaking.chosen_values(obj).items():
+                setattr(self, name, value)
+        return context.window_manager.invoke_props_dialog(self, width=DIALOG_WIDTH)
 
     def draw(self, context):
         layout = self.layout
@@ -58,10 +81,21 @@ class THEW_OT_bake_as(bpy.types.Operator):
                 column.prop(tick, "chosen", text=tick.name)
         if self.target == "COMPRESSED":
             layout.prop(self, "tolerance")
-        layout.prop(self, "name")
+        if self.target == "VERTEX_TEXTURE":
+            layout.prop(self, "image")
+        if self.writes_files:
+            layout.prop(self, "folder", placeholder=str(bake_files.default_folder()))
+        layout.prop(self, "name", placeholder=targets.target_by_key(self.target).label)
+        if self.other_clips(context):
+            layout.prop(self, "anew")
         column = layout.column(align=True)
         for line in self.lines(context):
-            column.label(text=line, icon="INFO")
+            draw_text(column, line, DIALOG_LETTERS, icon="INFO")
+
+    @property
+    def writes_files(self) -> bool:
+        """Returns whether the target writes files beside the .blend."""
+        return hasattr(targets.target_by_key(self.target), "check_request")
 
     def lines(self, context) -> list[str]:
         """Returns the lines on the size of the bake and on engines."""
@@ -69,32 +103,63 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if obj is None or obj.type != "MESH":
             return []
         try:
-            frames = self.frame_count(context, obj)
+            clips = self.clip_frames(context, obj)
         except Refusal as error:
             return [sentence(str(error))]
-        lines = [f"{plural(frames, 'frame')} of {plural(len(obj.data.vertices), 'vertex', 'vertices')}"]
-        size = bake_sizes.estimate(self.target, frames, len(obj.data.vertices))
-        limit = bake_sizes.limit_text(frames) if self.target == "SHAPE_KEYS" else ""
-        return lines + [sentence(each[0].upper() + each[1:]) for each in (size, limit) if each]
+        frames, vertices = sum(clips), len(obj.data.vertices)
+        told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
+        told += bake_sizes.estimate_lines(self.target, clips, vertices)
+        others = self.other_clips(context)
+        if others and not self.anew:
+            words = bake_records.clip_words(others)
+            more = ", and the new clips add keys of their own" if self.target == "COMPRESSED" else ""
+            told.append(f"The bake keeps {words} as {'it is' if len(others) == 1 else 'they are'}{more}")
+        return [sentence(each[0].upper() + each[1:]) for each in told]
 
-    def frame_count(self, context, obj) -> int:
-        """Returns the number of frames of all clips."""
+    def other_clips(self, context) -> list[saved_bakes.ThewClip]:
+        """Returns the clips of the bake with this name that are not chosen."""
+        obj = target.target_mesh(context)
+        if obj is None or obj.type != "MESH":
+            return []
+        bake = saved_bakes.named(obj, self.name.strip() or targets.target_by_key(self.target).label)
+        if bake is None or bake.kind != self.target:
+            return []
+        if self.clips == "SCENE":
+            return [clip for clip in bake.clips if not clip.is_scene]
+        chosen = {tick.name for tick in self.ticks if self.clips == "ALL" or tick.chosen}
+        return [clip for clip in bake.clips if clip.is_scene or clip.label not in chosen]
+
+    def clip_frames(self, context, obj) -> list[int]:
+        """Returns the number of frames of each clip; a texture holds those of the clips that stay too."""
+        with_others = self.anew or self.target == "VERTEX_TEXTURE"
+        others = [clip.end - clip.start + 1 for clip in self.other_clips(context)] if with_others else []
         if self.clips == "SCENE":
             start, end = obj.thew.frames(context.scene)
-            return max(end - start + 1, 0)
+            return [max(end - start + 1, 0), *others]
         plans, _ = clip_plans.action_plans(obj, context.scene, self.clips, self.chosen_names())
-        return sum(len(plan.frames) for plan in plans)
+        return [len(plan.frames) for plan in plans] + others
 
     def chosen_names(self) -> list[str]:
         """Returns the names of the ticked actions."""
         return [tick.name for tick in self.ticks if tick.chosen]
 
-    def execute(self, _context):
-        """Starts the bake itself, with its progress and its message."""
-        values = {"target": self.target, "clips": self.clips, "name": self.name}
+    def values(self) -> dict:
+        """Returns the values of the operator `thew.bake` that were chosen."""
+        values = {"target": self.target, "clips": self.clips, "name": self.name, "anew": self.anew}
         if self.target == "COMPRESSED":
             values["tolerance"] = self.tolerance
+        if self.target == "VERTEX_TEXTURE":
+            values["image"] = self.image
+        if self.writes_files:
+            values["folder"] = self.folder
         if self.clips == "CHOSEN":
             values["actions"] = "\n".join(self.chosen_names())
-        bpy.ops.thew.bake("INVOKE_DEFAULT", **values)
+        return values
+
+    def execute(self, context):
+        """Starts the bake itself, with its progress and its message."""
+        obj = target.target_mesh(context)
+        if obj is not None and obj.type == "MESH" and obj.library is None:
+            remaking.choose(obj, {name: getattr(self, name) for name in remaking.CHOICES})
+        bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values())
         return {"FINISHED"}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Export Cache: USD or Alembic of what is seen, in one press."""
 
-from pathlib import Path
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
@@ -16,9 +14,7 @@ from .operator_bases import Job, fresh_property
 
 class THEW_OT_export_cache(Job, bpy.types.Operator):
     bl_label = "Export Cache"
-    bl_description = (
-        "Write the chosen meshes as they are seen, every frame of the scene, for renderers and other programs"
-    )
+    bl_description = "Write the selected characters as they are seen, live or baked, in every frame of the scene, for renderers and other programs"
     bl_options = {"REGISTER"}
 
     filepath: fresh_property(StringProperty, "File", "File to write", default="", subtype="FILE_PATH")
@@ -28,18 +24,34 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
         BoolProperty, "Velocities", "Write the velocity of every vertex, by which renderers blur motion", default=True
     )
 
-    def invoke(self, context, _event):
-        """Asks for the file."""
-        if windows.is_headless() or context.window is None:
-            return self.execute(context)
-        if not self.filepath:
-            suffix = cache_export.FORMATS[self.format].suffixes[0]
-            self.filepath = str(Path(bpy.data.filepath or "untitled.blend").with_suffix(suffix))
+    def invoke(self, context, event):
+        """Asks for the file where none is named; else writes it, with a progress bar."""
+        if windows.is_headless() or context.window is None or self.filepath:
+            return super().invoke(context, event)
+        self.filepath, self._asked = cache_export.suggested_path(self.format, ""), True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
+    def check(self, _context):
+        """Gives the file the ending of the format that is chosen in the file browser."""
+        path = cache_export.suggested_path(self.format, self.filepath)
+        changed = bool(self.filepath) and path != self.filepath and not self.filepath.endswith(("/", "\\"))
+        if changed:
+            self.filepath = path
+        return changed
+
+    def execute(self, context):
+        """Writes the file; after the file browser in steps, so that Esc cancels."""
+        if not getattr(self, "_asked", False):
+            return super().execute(context)
+        values = {name: getattr(self, name) for name in ("filepath", "format", "velocities")}
+        bpy.ops.thew.export_cache("INVOKE_DEFAULT", **values)
+        return {"FINISHED"}
+
     def job(self, context, obj):
-        chosen = [each for each in context.view_layer.objects.selected if each.type == "MESH" and is_ours(each)]
+        chosen = [
+            each for each in context.view_layer.objects.selected if each.type == "MESH" and cache_export.is_ours(each)
+        ]
         chosen = chosen or [each for each in [obj] if each is not None and each.type == "MESH"]
         if not chosen:
             raise Refusal("No mesh is chosen: select the skinned mesh")
@@ -55,9 +67,3 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
             if " and " not in self.names
             else f"{self.names} are in {self.filepath}",
         ]
-
-
-def is_ours(obj: bpy.types.Object) -> bool:
-    """Returns whether an object has flesh, rides, or has a bake."""
-    made = obj.thew.made
-    return made.flesh or made.rides or made.keyframed or bool(len(obj.thew.bakes))

@@ -120,7 +120,7 @@ class THEW_OT_keyframed_remove(QuickJob, bpy.types.Operator):
     bl_description = "Remove list, times and motion; the shape keys stay, as they were found"
 
     remove_baked_keys: option(
-        BoolProperty, "Baked Keys Too", "Also delete the shape keys that were baked", default=False
+        BoolProperty, "Bakes Too", "Also delete the bakes: their shape keys, files and modifiers", default=False
     )
 
     def edit(self, _context, obj):

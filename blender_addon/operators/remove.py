@@ -13,7 +13,7 @@ class THEW_OT_remove(QuickJob, bpy.types.Operator):
     bl_description = "Remove the flesh and let the Armature modifier move the mesh again"
 
     remove_baked_keys: option(
-        BoolProperty, "Baked Keys Too", "Also delete the shape keys that were baked", default=False
+        BoolProperty, "Bakes Too", "Also delete the bakes: their shape keys, files and modifiers", default=False
     )
 
     remove_rigs: option(BoolProperty, "Rigs Too", "Also delete the rigs, which are otherwise kept", default=False)

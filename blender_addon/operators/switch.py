@@ -21,12 +21,12 @@ class BakeSwitch(QuickJob):
 
 class THEW_OT_show_live(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Live"
-    bl_description = "Mute the baked shape keys and show the live flesh"
+    bl_description = "Mute the bake and show the live flesh"
 
 
 class THEW_OT_show_bake(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Bake"
-    bl_description = "Let the baked shape keys play instead of the live flesh"
+    bl_description = "Let the bake play instead of the live flesh"
     baked = True
 
 

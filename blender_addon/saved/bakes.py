@@ -72,6 +72,15 @@ class ThewClipTick(bpy.types.PropertyGroup):
     chosen: BoolProperty(name="Bake", description="Bake this action", default=True)
 
 
+class ThewBakeChoice(bpy.types.PropertyGroup):
+    """What was last chosen in Bake As… for an object; its builtin `name` is that of the bake."""
+
+    target: record(StringProperty, "Key of the bake target; empty: nothing was chosen yet")
+    tolerance: record(FloatProperty, "Largest distance allowed, in millimetres of the character", default=2.0)
+    folder: record(StringProperty, "Folder for files; empty: beside the .blend")
+    image: record(StringProperty, "Format of textures", default="EXR")
+
+
 class ThewBake(bpy.types.PropertyGroup):
     """One bake of an object; its builtin `name` is unique in the object's list."""
 
@@ -161,4 +170,4 @@ FORMER_PROPERTIES = (
     "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_of", "baked_action",
 )  # fmt: skip
 
-CLASSES = (ThewClip, ThewBake, ThewClipTick)
+CLASSES = (ThewClip, ThewBake, ThewClipTick, ThewBakeChoice)

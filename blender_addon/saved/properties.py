@@ -309,6 +309,7 @@ class ThewSettings(
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="Rig chosen in the list", default=0, min=0, options=set())
     bakes: CollectionProperty(type=saved_bakes.ThewBake, description="Bakes of this object, of which one plays")
+    bake_choice: PointerProperty(type=saved_bakes.ThewBakeChoice, description="What was last chosen in Bake As…")
     active_bake: IntProperty(name="Bake", description="Bake chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of bakes: their folder, names that are free, and removal of files that nothing plays any more.
 
-A file is written beside its place and moved there when everything is written. What it replaces stays aside until the bake is recorded,
-and goes back if anything fails before. Records keep paths relative to the .blend.
+A file is written beside its place. When everything is written, all files are moved to their places, or none: earlier ones wait beside
+them until the bake is recorded. Records keep paths relative to the .blend.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -25,6 +23,8 @@ from ..saved import bakes as saved_bakes
 FOLDER_SUFFIX = ".bakes"
 #: Beginning of the names of folders with unfinished files.
 PART_PREFIX = ".thew-part-"
+#: Ending of an earlier file while it waits for the end of the bake.
+FORMER_SUFFIX = ".former"
 #: Longest part of a file's name that comes from one name in Blender. Three of them fit into the 255 bytes of file systems.
 MAX_WORD = 60
 
@@ -45,6 +45,26 @@ def folder_of(chosen: str) -> Path:
     return Path(bpy.path.abspath(chosen))
 
 
+def chosen_folder(clips: Iterable[saved_bakes.ThewClip]) -> str:
+    """Returns the folder of the files of clips as Blender saves it, so that further ones join them; "" for the default one."""
+    paths = files_of(clips)
+    folder = paths[0].parent if paths else None
+    if folder is None or not folder.is_dir() or folder == default_folder():
+        return ""
+    unsaved = Path(bpy.app.tempdir).resolve() in folder.resolve().parents  # made before the .blend was saved
+    return "" if unsaved else saved_path(folder)
+
+
+def size_of(clips: Iterable[saved_bakes.ThewClip], suffixes: Iterable[str] = ()) -> int:
+    """Returns the bytes of the files of clips; `suffixes`: endings of files beside them that belong to them."""
+    paths = [path for each in files_of(clips) for path in (each, *(each.with_suffix(suffix) for suffix in suffixes))]
+    total = 0
+    for path in dict.fromkeys(paths):
+        with suppress(OSError):
+            total += path.stat().st_size
+    return total
+
+
 def check_writable(folder: Path) -> None:
     """Refuses a folder in which no file can be written; leaves no trace."""
     nearest = folder
@@ -55,18 +75,6 @@ def check_writable(folder: Path) -> None:
     try:
         with tempfile.TemporaryFile(dir=nearest):
             pass
-    except OSError as error:
-        raise write_refusal(folder, error) from error
-
-
-def check_room(folder: Path, size: int) -> None:
-    """Refuses a folder whose disk has no room for `size` bytes; leaves no trace."""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as room:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(room.fileno(), 0, size)
-            elif shutil.disk_usage(folder).free < size:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except OSError as error:
         raise write_refusal(folder, error) from error
 
@@ -85,7 +93,7 @@ class NewFiles:
     def __init__(self, folder: Path):
         self.folder = folder
         self.moves: list[tuple[Path, Path]] = []  # where a file is written, where it belongs
-        self.settled: list[tuple[Path, Path | None]] = []  # files in their places, each with what it replaced, aside
+        self.settled: list[tuple[Path, Path | None]] = []  # a place that was taken, and where its earlier file waits
         self.made_folder = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -101,33 +109,48 @@ class NewFiles:
         return self.part / name
 
     def settle(self) -> None:
-        """Moves all files to their places. Until `accept`, `discard` brings back those that were there."""
+        """Moves all files to their places, or none; earlier ones are kept until `finish`."""
         try:
-            for number, (part, path) in enumerate(self.moves):
-                aside = self.part / f"former-{number}" if path.exists() else None
-                if aside is not None:
-                    os.replace(path, aside)
-                self.settled.append((path, aside))
+            for part, path in self.moves:
+                former = part.with_name(f"{part.name}{FORMER_SUFFIX}") if path.exists() else None
+                if former is not None:
+                    os.replace(path, former)
+                self.settled.append((path, former))
                 os.replace(part, path)
         except OSError as error:
+            self.restore()
             raise write_refusal(self.folder, error) from error
 
-    def accept(self) -> None:
-        """Removes what the files have replaced: they stay."""
-        self.settled.clear()
-        self.discard()
-
-    def discard(self) -> None:
-        """Removes the files, brings back what was in their places, and removes a folder that was made for them."""
-        for path, aside in reversed(self.settled):
+    def restore(self) -> None:
+        """Takes files from their places again, and puts earlier ones back."""
+        for path, former in reversed(self.settled):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-                if aside is not None:
-                    os.replace(aside, path)
+            if former is not None:
+                with suppress(OSError):
+                    os.replace(former, path)
         self.settled.clear()
+
+    def finish(self) -> None:
+        """Removes the earlier files, now that nothing can fail any more."""
+        for _, former in self.settled:
+            if former is not None:
+                with suppress(OSError):
+                    former.unlink(missing_ok=True)
+        self.settled.clear()
+        self.clean()
+
+    def discard(self) -> None:
+        """Removes unfinished files and, if nothing else is in it, a folder that was made for them; earlier files are back."""
+        self.restore()
+        self.clean()
+
+    def clean(self) -> None:
+        """Removes unfinished files and their folder, but for an earlier file that could not leave it."""
         with suppress(OSError):
             for left in self.part.iterdir():
-                left.unlink()
+                if left.suffix != FORMER_SUFFIX:
+                    left.unlink()
         remove_folder(self.part)
         if self.made_folder:
             remove_folder(self.folder)

@@ -43,19 +43,36 @@ def keys_named(obj: bpy.types.Object, names: Iterable[str]) -> list[bpy.types.Sh
 
 
 def mute_bake(obj: bpy.types.Object, bake: saved_bakes.ThewBake, mute: bool) -> None:
-    """Mutes the keys of a bake, or lets them play, also those whose curves were silenced."""
+    """Mutes the keys of a bake and their curves, or lets them play: FBX and USD know no muted keys, and would write their motion.
+
+    Curves that another mesh plays too go on; the check before exports names those keys.
+    """
     for key in keys_of(obj, bake):
         if key.mute != mute:
             key.mute = mute
+        if mute and key.value != 0.0:
+            key.value = 0.0
+    silence_curves(obj, bake.key_names, mute, shared=not mute)
     if not mute:
-        silence_curves(obj, bake.key_names, False)
+        restore_values(obj, bake)
 
 
-def silence_curves(obj: bpy.types.Object, names: Iterable[str], silent: bool) -> None:
-    """Mutes the curves of baked keys in every clip, or lets them play: exporters may write muted keys as if they played."""
+def restore_values(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> None:
+    """Gives keys that were silent the values of the curves that they play, as the next evaluation will."""
+    place = key_curves.played_place(obj.data.shape_keys)
+    curves = {curve.data_path: curve for curve in place.curves()} if place in places_of(obj) else {}
+    time = timing.curve_time(bpy.context.scene)
+    for key in keys_of(obj, bake) if curves else ():
+        curve = curves.get(key_curves.value_path(key.name))
+        if curve is not None and not curve.mute and key.value != (value := curve.evaluate(time)):
+            key.value = value
+
+
+def silence_curves(obj: bpy.types.Object, names: Iterable[str], silent: bool, shared: bool = True) -> None:
+    """Mutes the curves of baked keys in every clip, or lets them play. `shared`: those that another mesh plays too."""
     paths = {key_curves.value_path(name) for name in names}
     for place in places_of(obj):
-        for curve in place.curves():
+        for curve in place.curves() if shared or not key_curves.is_shared(obj, place) else ():
             if curve.mute != silent and curve.data_path in paths:
                 curve.mute = silent
 

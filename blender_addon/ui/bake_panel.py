@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Bake: range and space, the list of bakes with their clips, and warnings about exports."""
+"""The foldout Bake: range and space, the list of bakes with their clips, caches for other programs, and warnings about exports."""
 
 from __future__ import annotations
 
-from ..bake import bake_result, export_check
+from ..bake import bake_result, cache_export, export_check, remaking, vertex_textures
 from ..bake.traps import ExportSettings
+from ..logic import bake_sizes
 from ..logic.errors import sentence
 from ..logic.health import PlayedBake
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
-from ..scene import bakes, key_playing, writing
+from ..scene import bake_files, bakes, key_playing, writing
 from .export_panel import draw_traps
 from .layouts import draw_text
-from .panel_places import draw_range
+from .panel_places import draw_range, foldout
 
-#: Bytes of a vertex in a shape key: three numbers in single precision.
-VERTEX_BYTES = 12
-
-#: The sentence on playback where the extension is not installed.
+#: Sentences on playback where the extension is not installed: of keys, and of files.
 WITHOUT_THEW = "The keys follow the armature's action. Without Thew they stay with the present one: choose another for them too, in the Shape Key Editor"
+FILES_WITHOUT_THEW = "The files follow the armature's action. Without Thew the present clip goes on playing"
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
     """Draws the frame range, the bake buttons and the remarks."""
     draw_range(layout.column(), context, obj.thew)
-    draw_keys(layout, obj, removes="Remove Flesh and Keys")
+    draw_keys(layout, obj, removes="Remove Flesh and Bakes")
     draw_bakes(layout, obj, width)
+    draw_export_cache(layout)
     draw_remarks(layout, obj, context.scene, width)
 
 
@@ -43,7 +43,7 @@ def draw_keys(layout, obj, kind: str = "", removes: str = "") -> None:
     if not kind:
         column.operator("thew.bake_as", text="Bake As…", icon="PRESET")
     if not kind and armature is not None and armature.animation_data is not None:
-        draw_action_buttons(column, key_playing.active_action(armature))
+        draw_action_buttons(column, obj, key_playing.active_action(armature))
     row = column.row(align=True)
     row.enabled = baked
     if made.shows_bake:
@@ -57,14 +57,20 @@ def draw_keys(layout, obj, kind: str = "", removes: str = "") -> None:
         row.operator(f"thew.{kind}remove", text=removes, icon="TRASH").remove_baked_keys = True
 
 
-def draw_action_buttons(column, action) -> None:
+def draw_action_buttons(column, obj, action) -> None:
     """Draws the buttons that bake actions instead of the scene's range; `action`: the active one, or None."""
     row = column.row(align=True)
-    part = row.row(align=True)
+    part, values = row.row(align=True), remaking.action_values(obj)
     part.enabled = action is not None
     button = part.operator("thew.bake", text="This Action", icon="ACTION")
-    button.clips, button.actions = "CHOSEN", action.name if action is not None else ""
-    row.operator("thew.bake", text="All Actions", icon="NLA").clips = "ALL"
+    fill(button, values | {"clips": "CHOSEN", "actions": action.name if action is not None else ""})
+    fill(row.operator("thew.bake", text="All Actions", icon="NLA"), values | {"clips": "ALL"})
+
+
+def fill(button, values: dict) -> None:
+    """Gives a button the values of its operator."""
+    for name, value in values.items():
+        setattr(button, name, value)
 
 
 def draw_bakes(layout, obj, width: int) -> None:
@@ -75,17 +81,46 @@ def draw_bakes(layout, obj, width: int) -> None:
         shown = row.operator("thew.bake_show", text="", icon="RADIOBUT_ON" if bake.plays else "RADIOBUT_OFF")
         shown.name = bake.name
         row.operator("thew.bake_rename", text=bake.name).name = bake.name
+        if remaking.can_bake_again(obj, bake):
+            row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name
-        draw_text(column, size_text(obj, bake), width, icon="BLANK1")
+        for text in (size_text(obj, bake), shared_text(bake), bake_sizes.limit_text(len(writing.keys_of(obj, bake)))):
+            if text:
+                draw_text(column, sentence(text), width, icon="BLANK1")
         for clip in bake.clips:
             draw_text(column, clip_text(clip), width, icon="SCENE_DATA" if clip.is_scene else "ACTION")
 
 
 def size_text(obj, bake: saved_bakes.ThewBake) -> str:
-    """Returns the amount of a bake in words: keys, clips and bytes."""
-    size = len(writing.keys_of(obj, bake)) * len(obj.data.vertices) * VERTEX_BYTES
-    what = bakes.describe_bake(obj, bake) or "Nothing is left"
-    return f"{what}, {plural(len(bake.clips), 'clip')}" + (f", {size / 1e6:.3g} MB" if size else "")
+    """Returns the amount of a bake in words: keys or files, clips and bytes."""
+    size = len(writing.keys_of(obj, bake)) * len(obj.data.vertices) * bake_sizes.VERTEX_BYTES
+    files = bake_files.size_of(bake.clips, vertex_textures.SUFFIXES if bake.kind == "VERTEX_TEXTURE" else ())
+    what = bakes.describe_bake(obj, bake) or missing_text(bake)
+    text = f"{what}, {plural(len(bake.clips), 'clip')}" + (f", {size / 1e6:.3g} MB" if size else "")
+    return text + (f", {bake_sizes.size_text(files)} on the disk" if files else "")
+
+
+def missing_text(bake: saved_bakes.ThewBake) -> str:
+    """Returns what to do about a bake of which nothing is left."""
+    paths = bake_files.files_of(bake.clips)
+    return f"No file in {paths[0].parent}: bring it back or bake again" if paths else "Nothing is left: bake again"
+
+
+def shared_text(bake: saved_bakes.ThewBake) -> str:
+    """Returns the remark on compressed clips that have keys of their own; "" where all share theirs."""
+    if bake.kind != "COMPRESSED" or len(bake.clips) < 2 or not any(clip.keys for clip in bake.clips):
+        return ""
+    return "Clips were added one by one and have keys of their own: bake all anew (the arrows) for fewer keys"
+
+
+def draw_export_cache(layout) -> None:
+    """Draws the foldout of caches for renderers and other programs."""
+    body = foldout(layout, "export_cache", "Export Cache")
+    if body is None:
+        return
+    row = body.row(align=True)
+    for key, label, _ in cache_export.FORMAT_ITEMS:
+        row.operator("thew.export_cache", text=f"{label}…", icon="EXPORT").format = key
 
 
 def clip_text(clip: saved_bakes.ThewClip) -> str:
@@ -100,15 +135,16 @@ def clip_text(clip: saved_bakes.ThewClip) -> str:
 def draw_remarks(layout, obj, scene, width: int) -> None:
     """Draws the bake that plays: its frames, what it leaves out, its error, and warnings about an export."""
     bake = saved_bakes.playing(obj)
-    if bake is None or not bake.keys:
+    if bake is None or not bakes.describe_bake(obj, bake):
         return
     column, clip = layout.column(align=True), bake.scene_clip
     space = "rest" if bake.space == "REST" else "posed"
+    what, alone = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
     if clip is not None:
-        draw_text(column, f"Keys of {clip.start} to {clip.end}, in {space} space", width, icon="INFO")
+        draw_text(column, f"{what} of {clip.start} to {clip.end}, in {space} space", width, icon="INFO")
     else:
-        draw_text(column, f"Keys of {plural(len(bake.clips), 'action')}, in {space} space", width, icon="INFO")
-        draw_text(column, sentence(WITHOUT_THEW), width)
+        draw_text(column, f"{what} of {plural(len(bake.clips), 'action')}, in {space} space", width, icon="INFO")
+        draw_text(column, sentence(alone), width)
     for remark in (bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)):
         if remark:
             draw_text(column, sentence(remark), width)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import bpy
 
-from ..bake import export_check
+from ..bake import cache_export, export_check
 from ..bake.traps import Trap, open_exporter
 from ..logic.errors import sentence
 from .layouts import HEALTH_ICONS, draw_text, letters_per_line
@@ -44,8 +44,11 @@ class THEW_PT_export(bpy.types.Panel):
 
 
 def draw_menu(self, context):
-    """Draws the first warning in File > Export. All of them stand beside the exporter's settings."""
-    sentences = export_check.check_all(context.scene.objects)
+    """Draws Export Cache and the first warning in File > Export. All of them stand beside the exporter's settings."""
+    meshes = [obj for obj in context.scene.objects if obj.type == "MESH"]
+    if any(cache_export.is_ours(obj) for obj in meshes):
+        self.layout.operator("thew.export_cache", text="Thew Cache (.usdc, .abc)")
+    sentences = export_check.check_all(meshes)
     if sentences:
         self.layout.separator()
         draw_text(self.layout.column(align=True), f"Thew: {sentence(sentences[0])}", MENU_WIDTH, icon="ERROR")

@@ -11,7 +11,7 @@ from ..logic.errors import sentence
 from ..logic.sentences import plural
 from ..saved import keyframed as saved
 from ..scene import keyframe_times
-from .bake_panel import draw_bakes, draw_keys, draw_remarks, played_bake
+from .bake_panel import draw_bakes, draw_export_cache, draw_keys, draw_remarks, played_bake
 from .layouts import HEALTH_ICONS, buttons, draw_text
 from .panel_places import draw_notes, draw_range, foldout, panels
 
@@ -211,8 +211,9 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
     body = foldout(layout, "keyframed_bake", "Bake")
     if body is not None:
         draw_range(body, context, obj.thew)
-        draw_keys(body, obj, "keyframed_", "Remove Motion and Keys")
+        draw_keys(body, obj, "keyframed_", "Remove Motion and Bakes")
         draw_bakes(body, obj, width)
+        draw_export_cache(body)
         draw_remarks(body, obj, context.scene, width)
     body = foldout(layout, "keyframed_details", "Details")
     if body is not None:

@@ -15,8 +15,8 @@ from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
 from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
-from ..logic.sentences import modal_lines, modal_notes, plural
-from ..scene import cache_files, flesh_map, writing
+from ..logic.sentences import join_words, modal_lines, modal_notes, plural
+from ..scene import bakes, cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier, idle_armature_modifier, idle_armature_text
 from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
@@ -54,8 +54,8 @@ def draw_start(layout, obj, width: int) -> None:
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
-    if writing.baked_keys(obj):
-        column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
+    if len(obj.thew.bakes):
+        column.operator("thew.remove", text="Delete Bakes", icon="X").remove_baked_keys = True
 
 
 def draw_idle(layout, obj, idle: bpy.types.ArmatureModifier, width: int) -> None:
@@ -78,6 +78,9 @@ def no_flesh_text(obj) -> str:
     keys = writing.baked_keys(obj)
     if keys:
         return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
+    texts = bakes.bake_descriptions(obj)
+    if texts:
+        return f"Keeps {join_words(texts)}"
     return "Ready: press Add Flesh" if armature_modifier(obj) is not None else "Needs an Armature modifier"
 
 
@@ -170,6 +173,9 @@ def draw_look(layout, context, obj, width: int) -> None:
     part = column.column()
     part.active = settings.use_gravity
     part.prop(settings, "rest_includes_gravity")
+    column = layout.column(align=True)
+    column.prop(settings, "store_tension")
+    column.operator("thew.add_wrinkle_material", icon="MATERIAL")
     draw_cost(layout.column(), settings, width)
 
 

@@ -7,7 +7,7 @@ from ..live import riding, whole_character
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
 from ..logic.health import Health, PlayedBake, bake_health
-from .bake_panel import draw_bakes, draw_keys, draw_remarks, played_bake
+from .bake_panel import draw_bakes, draw_export_cache, draw_keys, draw_remarks, played_bake
 from .layouts import HEALTH_ICONS, buttons, draw_text
 
 
@@ -36,6 +36,7 @@ def draw_rider(layout, obj, scene, width: int) -> None:
     draw_text(layout.column(align=True), found.text, width, icon=HEALTH_ICONS[found.level])
     draw_keys(layout, obj)
     draw_bakes(layout, obj, width)
+    draw_export_cache(layout)
     draw_remarks(layout, obj, scene, width)
 
 

@@ -1551,6 +1551,8 @@ def write_vertex_texture(
     *,
     name: str = "offsets",
     max_size: int = 8192,
+    metres_per_unit: float | Sequence[float] = (1.0, 1.0, 1.0),
+    clip_fps: Sequence[float] | None = None,
     progress: _Progress | None = None,
 ) -> VertexTexture: ...
 def read_vertex_texture(path: _Path) -> dict[str, _Places]: ...

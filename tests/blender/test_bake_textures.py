@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, part, play, refusal, size_of, snapshot
+from helpers import activate, part, play, refusal, size_of, snapshot, world
 
 FRAMES = range(1, 21)
 
@@ -103,6 +103,57 @@ def test_texture_of_actions(saved):
         animation.assign(armature.animation_data, action, animation.slots_of(action, "OBJECT")[0])
         bpy.context.scene.frame_set(4)
         assert group.nodes["First Row"].outputs[0].default_value == clip["first_row"]
+
+
+def test_texture_states_its_unit(saved):
+    """The description states the length of a unit: by the scene's scale and the object's, metres where both are 1."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
+    _, told = described(body)
+    assert (told["units"], told["metres_per_unit"]) == ("metres", [1.0, 1.0, 1.0])
+    bpy.context.scene.unit_settings.scale_length = 0.01
+    body.scale = (2.0, 2.0, 2.0)
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
+    path, told = described(body)
+    assert told["units"] == "units of the mesh"
+    np.testing.assert_allclose(told["metres_per_unit"], 0.02, rtol=1e-6)
+    moved = engine_offsets(body, path, told, told["clips"][0])[9] * told["metres_per_unit"]
+    live, body.thew.enabled = play(body, (10,), world)[0], False
+    seen = (
+        np.linalg.norm(live - play(body, (10,), world)[0], axis=1) * 0.01
+    )  # bones turn offsets and do not stretch them
+    rigid = np.array([max((g.weight for g in v.groups), default=0.0) > 0.999 for v in body.data.vertices])
+    assert rigid.sum() > 20 and seen[rigid].max() > 1e-4
+    assert np.abs(np.linalg.norm(moved, axis=1) - seen)[rigid].max() < 1e-3 * seen.max() + 1e-6
+
+
+def test_texture_states_rates(saved):
+    """A rate with a base is stated in full, and a clip that was baked at another rate keeps its own."""
+    body, armature = saved
+    scene, name = bpy.context.scene, armature.animation_data.action.name
+    other = armature.animation_data.action.copy()
+    other.name = "Other"
+    scene.render.fps, scene.render.fps_base = 24, 1.001
+    for action in (name, "Other"):
+        assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", clips="CHOSEN", actions=action) == {"FINISHED"}
+    _, told = described(body)
+    assert told["fps"] == pytest.approx(24.0 / 1.001, rel=1e-6) and all("fps" not in clip for clip in told["clips"])
+    scene.render.fps, scene.render.fps_base = 30, 1.0
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", clips="CHOSEN", actions="Other") == {"FINISHED"}
+    _, told = described(body)
+    rates = {clip["name"]: clip.get("fps", told["fps"]) for clip in told["clips"]}
+    assert rates == {name: pytest.approx(24.0 / 1.001, rel=1e-6), "Other": 30.0}
+
+
+def test_texture_of_another_format_leaves_no_file(saved):
+    """Baked again in the other format, the former image goes."""
+    body, _ = saved
+    for image in ("EXR", "PNG", "EXR"):
+        assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", image=image) == {"FINISHED"}
+        path, _ = described(body)
+        assert {each.suffix for each in path.parent.iterdir()} == {".json", f".{image.lower()}"}
+    assert part("bake.vertex_textures").image_of(body.thew.bakes[0]) == "EXR"
 
 
 def test_texture_refusals(saved, monkeypatch):

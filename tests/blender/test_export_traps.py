@@ -441,15 +441,31 @@ def test_gltf_filter_right(baked, tmp_path):
 
 @pytest.mark.parametrize(("exporter", "values"), [(FBX, {}), (USD, {"export_animation": True})])
 def test_trap_muted_keys(baked, tmp_path, exporter, values):
-    """Muted keys of a bake would play in the file; the button silences them, and Show Bake lets them play again."""
+    """Keys that the artist muted would play in the file; the button silences them, and Show Bake lets them play again."""
     body, _, shapes = baked
     body.thew.enabled = False
+    for curve in [curve for place in part("scene.key_curves").places_of(body) for curve in place.curves()]:
+        curve.mute = False
     plain = roundtrips.shapes(body, FRAMES)
     assert_trap_mends(exporter, tmp_path, plain, dict(values), "muted_keys")
     body = bpy.data.objects["Body"]
     activate(body)
     assert bpy.ops.thew.show_bake() == {"FINISHED"}
     np.testing.assert_allclose(roundtrips.shapes(body, FRAMES), shapes, atol=1e-6)
+
+
+@pytest.mark.parametrize(("exporter", "values"), [(FBX, {}), (USD, {"export_animation": True})])
+def test_bakes_that_are_off_leave_still(baked, tmp_path, exporter, values):
+    """A bake that does not play, and one beside another that does, leave as they are shown: nothing warns, and nothing moves twice."""
+    body, _, shapes = baked
+    assert bpy.ops.thew.bake(name="Second") == {"FINISHED"}
+    assert find(exporter, values, "muted_keys") is None
+    assert error(exporter, tmp_path, shapes, dict(values)) < RIGHT
+    body = bpy.data.objects["Body"]
+    body.thew.enabled = False
+    plain = roundtrips.shapes(body, FRAMES)
+    assert find(exporter, values, "muted_keys") is None
+    assert error(exporter, tmp_path, plain, dict(values)) < RIGHT
 
 
 @pytest.mark.parametrize(("exporter", "kind"), [(GLTF, "SMOOTH"), (GLTF, "SUBSURF"), (USD, "SMOOTH")])

@@ -25,17 +25,20 @@ pub(super) struct Description {
     pub rows_per_frame: usize,
     pub fps: f64,
     pub clips: Vec<ClipRows>,
-    /// Offset of a value 0 of each channel, m.
+    /// Offset of a value 0 of each channel, in `units`.
     pub offset_min: [f64; 3],
-    /// Offset between the values 0 and 1 of each channel, m.
+    /// Offset between the values 0 and 1 of each channel, in `units`.
     pub offset_scale: [f64; 3],
-    /// Smallest and largest offset along each axis, m.
+    /// Smallest and largest offset along each axis, in `units`.
     pub offset_bounds: [[f64; 3]; 2],
-    /// Smallest and largest position along each axis, m, for culling.
+    /// Smallest and largest position along each axis, in `units`, for culling.
     pub position_bounds: [[f64; 3]; 2],
-    /// Largest distance of a decoded position from the given one, m.
+    /// Largest distance of a decoded position from the given one, in `units`.
     pub max_error: f64,
     pub units: String,
+    /// Length of a unit along each axis, m.
+    #[serde(default = "one_metre")]
+    pub metres_per_unit: [f64; 3],
     pub axes: String,
     /// Coordinate u of vertex i: `first + (i mod width) · step`.
     pub u: Steps,
@@ -52,6 +55,9 @@ pub(super) struct ClipRows {
     /// First row, from the top.
     pub first_row: usize,
     pub frames: usize,
+    /// Frames per second, where these are not the texture's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fps: Option<f64>,
 }
 
 /// A texture coordinate that grows by steps.
@@ -89,10 +95,19 @@ impl Description {
             position_bounds: [[0.0; 3]; 2],
             max_error: 0.0,
             units: "metres".into(),
+            metres_per_unit: one_metre(),
             axes: "those of the positions given".into(),
             u: steps(0.5 * column, column),
             v_from_top: steps(0.5 * row, row),
             v_from_bottom: steps(1.0 - 0.5 * row, -row),
+        }
+    }
+
+    /// States the length of a unit along each axis, m.
+    pub fn set_unit(&mut self, metres: [f64; 3]) {
+        self.metres_per_unit = metres;
+        if metres != one_metre() {
+            self.units = "units of the mesh".into();
         }
     }
 
@@ -176,6 +191,11 @@ impl Description {
         }
         Ok(())
     }
+}
+
+/// Returns the scale of positions in metres.
+pub(super) fn one_metre() -> [f64; 3] {
+    [1.0; 3]
 }
 
 /// Returns whether a text is the name of a file, without a folder.

@@ -4,7 +4,7 @@
 //!
 //! A row is a frame, and a column is a vertex. More vertices than the texture may have columns are wrapped over several rows, the
 //! same number in each frame. Clips follow one another from the top. The channels red, green and blue hold x, y and z of the
-//! offset from rest, in the caller's axes and metres, 6 bytes a vertex and frame: as half floats in an EXR file, or as steps
+//! offset from rest, in the caller's axes and unit, 6 bytes a vertex and frame: as half floats in an EXR file, or as steps
 //! between bounds in a PNG file. Neither file states a colour space, since the numbers are no colours. The largest rounding error is
 //! measured on the values that are written.
 //!

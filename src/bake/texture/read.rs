@@ -20,11 +20,11 @@ const TEXEL_BYTES: u64 = 6;
 /// Clips of a vertex animation texture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextureClips {
-    /// Name of each clip, and its offsets from rest `[f, vertices, 3]`, m.
+    /// Name of each clip, and its offsets from rest `[f, vertices, 3]`, in metres or in the unit that the file tells.
     pub clips: Vec<(String, Vec<f32>)>,
     /// Number of vertices.
     pub vertices: usize,
-    /// Frames per second.
+    /// Frames per second; single clips may have others.
     pub fps: f64,
 }
 

@@ -88,6 +88,53 @@ fn textures_round_trip() {
     }
 }
 
+/// The description states the unit and the frame rate of a clip that has its own, and says nothing where all is usual.
+#[test]
+fn textures_tell_units_and_rates() {
+    let folder = TestFolder::new();
+    let usual = settings(TextureFormat::Exr, 8192);
+    let text = |settings: &TextureSettings| {
+        let written = write(&folder.0, settings).unwrap();
+        let text = fs::read_to_string(written.description).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let plain = text(&usual);
+    assert_eq!(plain["units"], "metres");
+    assert_eq!(plain["metres_per_unit"], serde_json::json!([1.0, 1.0, 1.0]));
+    assert!(plain["clips"][1].get("fps").is_none());
+    let own = text(&TextureSettings {
+        metres_per_unit: [0.01, 0.01, 0.02],
+        clip_fps: vec![24.0, 30.0],
+        ..usual.clone()
+    });
+    assert_eq!(own["units"], "units of the mesh");
+    assert_eq!(
+        own["metres_per_unit"],
+        serde_json::json!([0.01, 0.01, 0.02])
+    );
+    assert!(own["clips"][0].get("fps").is_none());
+    assert_eq!(own["clips"][1]["fps"], 30.0);
+    let clips = [waves(4, 0.0), waves(3, 1.0)];
+    let frames = VertexFrames::new(clips.iter().map(|c| &c[..]), VERTICES).unwrap();
+    let names = ["walk", "run"].map(String::from);
+    for wrong in [
+        TextureSettings {
+            clip_fps: vec![24.0],
+            ..usual.clone()
+        },
+        TextureSettings {
+            clip_fps: vec![24.0, 0.0],
+            ..usual.clone()
+        },
+        TextureSettings {
+            metres_per_unit: [1.0, f64::NAN, 1.0],
+            ..usual
+        },
+    ] {
+        write_vertex_texture(&folder.0, (&names, &frames), &rest(), &wrong, &Silent).unwrap_err();
+    }
+}
+
 /// The same frames give the same bytes.
 #[test]
 fn textures_are_deterministic() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing a vertex animation texture: bounds, rounding errors, and both files, whole or not at all.
 
-use super::description::{ClipRows, Description, is_file_name};
+use super::description::{ClipRows, Description, is_file_name, one_metre};
 use super::encoding::{Encoding, MAX_HALF, TextureFormat};
 use super::layout::Layout;
 use super::{open_exr, png16};
@@ -25,6 +25,10 @@ pub struct TextureSettings {
     pub name: String,
     /// Frames per second.
     pub fps: f64,
+    /// Frames per second of each clip, where clips differ. Default: none, so that all have `fps`.
+    pub clip_fps: Vec<f64>,
+    /// Length of a unit of the positions along each axis, m: what the JSON file tells engines. Default: 1.
+    pub metres_per_unit: [f64; 3],
     /// Format of the image.
     pub format: TextureFormat,
     /// Largest number of columns and of rows, at most 16,384. Default: 8,192, which engines on all devices take.
@@ -37,6 +41,8 @@ impl TextureSettings {
         Self {
             name: "offsets".into(),
             fps,
+            clip_fps: Vec::new(),
+            metres_per_unit: one_metre(),
             format: TextureFormat::default(),
             max_size: 8192,
         }
@@ -56,7 +62,7 @@ pub struct VertexTexture {
     pub height: usize,
     /// Rows of each frame.
     pub rows_per_frame: usize,
-    /// Largest distance of a decoded position from the given one, m.
+    /// Largest distance of a decoded position from the given one, in units of the positions.
     pub max_error: f64,
     /// Centre of the texel of each vertex in the first frame, `[n, 2]`: u from the left, v from the bottom.
     pub texels: Vec<f32>,
@@ -64,7 +70,8 @@ pub struct VertexTexture {
 
 /// Writes offsets of the vertices of clips from `rest` to a texture and a JSON file in `folder`, whole or not at all.
 ///
-/// `frames`: positions in rest space, m; `names`: of the clips; `rest`: `[n, 3]`, m. A missing folder is created in an existing one.
+/// `frames`: positions in rest space; `names`: of the clips; `rest`: `[n, 3]`. Lengths are in metres, or in the unit of the settings. A
+/// missing folder is created in an existing one.
 ///
 /// # Errors
 /// Fails for names that are empty or used twice, settings out of range, `rest` of another number of vertices or not finite, a
@@ -78,7 +85,7 @@ pub fn write_vertex_texture(
     progress: &dyn Progress,
 ) -> Result<VertexTexture, BakeError> {
     check_names(names, frames, settings)?;
-    check_positive("fps", settings.fps)?;
+    check_scales(frames, settings)?;
     check_rest(rest, frames)?;
     let layout = Layout::new(frames.vertex_count(), frames.len(), settings.max_size)?;
     let ending = settings.format.ending();
@@ -90,6 +97,7 @@ pub fn write_vertex_texture(
     let [min, max] = bounds.offsets;
     let encoding = Encoding::between(settings.format, min, max);
     let mut description = Description::new(texture, &layout, &encoding, settings.fps);
+    description.set_unit(settings.metres_per_unit);
     description.offset_bounds = bounds.offsets;
     description.position_bounds = bounds.positions;
     description.max_error = largest_error(frames, rest, &encoding);
@@ -100,6 +108,7 @@ pub fn write_vertex_texture(
                 name: name.clone(),
                 first_row: range.start * layout.rows_per_frame,
                 frames: range.len(),
+                fps: (settings.clip_fps.get(clip).copied()).filter(|&fps| fps != settings.fps),
             }
         })
         .collect();
@@ -166,6 +175,26 @@ fn check_names(
     }
 }
 
+/// Checks the frame rates and the unit.
+fn check_scales(frames: &VertexFrames, settings: &TextureSettings) -> Result<(), BakeError> {
+    check_positive("fps", settings.fps)?;
+    for &fps in &settings.clip_fps {
+        check_positive("fps", fps)?;
+    }
+    for unit in settings.metres_per_unit {
+        check_positive("metres_per_unit", unit)?;
+    }
+    let given = settings.clip_fps.len();
+    match given == 0 || given == frames.clip_count() {
+        true => Ok(()),
+        false => Err(BakeError::Length {
+            what: "fps of clips".into(),
+            expected: frames.clip_count(),
+            given,
+        }),
+    }
+}
+
 fn check_rest(rest: &[f32], frames: &VertexFrames) -> Result<(), BakeError> {
     let expected = 3 * frames.vertex_count();
     if rest.len() != expected {
@@ -185,7 +214,7 @@ fn check_rest(rest: &[f32], frames: &VertexFrames) -> Result<(), BakeError> {
     }
 }
 
-/// Smallest and largest coordinate along each axis, m.
+/// Smallest and largest coordinate along each axis.
 struct Bounds {
     offsets: [[f64; 3]; 2],
     positions: [[f64; 3]; 2],
@@ -257,7 +286,7 @@ fn include([mut min, mut max]: [[f64; 3]; 2], axis: usize, x: f64) -> [[f64; 3];
     [min, max]
 }
 
-/// Returns the largest distance of a decoded position from the given one, m.
+/// Returns the largest distance of a decoded position from the given one.
 fn largest_error(frames: &VertexFrames, rest: &[f32], encoding: &Encoding) -> f64 {
     let of_frame = |f| {
         let vertices = frames.frame(f).chunks_exact(3).zip(rest.chunks_exact(3));

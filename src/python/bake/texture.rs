@@ -48,7 +48,7 @@ impl PyVertexTexture {
         self.0.rows_per_frame
     }
 
-    /// Largest distance of a decoded position from the given one, metres, measured on the values that are written.
+    /// Largest distance of a decoded position from the given one, in units of the positions, measured on the values that are written.
     #[getter]
     fn max_error(&self) -> f64 {
         self.0.max_error
@@ -98,20 +98,30 @@ fn read_format(name: &str) -> PyResult<TextureFormat> {
         .map_err(|()| input_error(format!("format: expected \"exr\" or \"png\", got {name:?}")))
 }
 
+/// Reads a length of units, one for all axes or one for each.
+fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
+    match object.extract::<f64>() {
+        Ok(one) => Ok([one; 3]),
+        Err(_) => read(object),
+    }
+}
+
 /// Writes a vertex animation texture and a JSON file that tells how to play it, whole or not at all.
 ///
 /// - `folder`: created if it is missing, in an existing one.
-/// - `clips`: positions [f,n,3] in rest space, metres, by name; also one array, or a list of them, named clip0, clip1 and so on.
-/// - `rest[n,3]`: the plain mesh before the skeleton acts, metres. Offsets from it are stored.
+/// - `clips`: positions [f,n,3] in rest space by name, metres or units of the mesh; also one array, or a list of them, named clip0, clip1 and so on.
+/// - `rest[n,3]`: the plain mesh before the skeleton acts, in the same unit. Offsets from it are stored.
 /// - `fps`: frames per second.
-/// - `format`: "exr", half floats in metres; "png", 16 bits between the bounds of all offsets.
+/// - `format`: "exr", half floats; "png", 16 bits between the bounds of all offsets.
 /// - `name`: name of both files, without ending.
 /// - `max_size`: largest number of columns and rows, at most 16384. More vertices than columns are wrapped over several rows a frame.
+/// - `metres_per_unit`: length of a unit in metres, one number or one for each axis: what the JSON file tells engines.
+/// - `clip_fps`: frames per second of each clip, where clips differ.
 ///
 /// The texture has 6 bytes a vertex and frame before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
 /// for files that cannot be written; earlier files then stay.
 #[pyfunction]
-#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, progress=None))]
+#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=[1.0; 3], clip_fps=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub(in crate::python) fn write_vertex_texture(
     py: Python<'_>,
@@ -122,6 +132,8 @@ pub(in crate::python) fn write_vertex_texture(
     #[pyo3(from_py_with = text)] format: &str,
     #[pyo3(from_py_with = text)] name: &str,
     #[pyo3(from_py_with = integer)] max_size: i64,
+    #[pyo3(from_py_with = unit)] metres_per_unit: [f64; 3],
+    #[pyo3(from_py_with = read)] clip_fps: Option<Vec<f64>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyVertexTexture> {
     let (names, clips) = read_clips(clips)?;
@@ -134,6 +146,8 @@ pub(in crate::python) fn write_vertex_texture(
         fps,
         format: read_format(format)?,
         max_size: read_count(max_size, "max_size")?,
+        metres_per_unit,
+        clip_fps: clip_fps.unwrap_or_default(),
     };
     let written = with_progress(py, progress, |progress| {
         bake::write_vertex_texture(&folder, (&names, &frames), rest, &settings, progress)
@@ -143,7 +157,7 @@ pub(in crate::python) fn write_vertex_texture(
 }
 
 /// Reads a texture that `write_vertex_texture` has written, by the path of its JSON file or of its folder: a dictionary of the clips' offsets
-/// from rest, float32 [f,n,3], metres, by name. Raises StorageError for files that are damaged or do not belong together.
+/// from rest, float32 [f,n,3], in the unit in which they were written, by name. Raises StorageError for files that are damaged or do not belong together.
 #[pyfunction]
 pub(in crate::python) fn read_vertex_texture<'py>(
     py: Python<'py>,
