@@ -48,7 +48,7 @@ class Wanted:
     clips: str = "SCENE"  # an item of `CLIP_CHOICES`
     actions: tuple[str, ...] = ()  # names of the chosen actions
     name: str = ""  # of the bake; empty: the target's label
-    tolerance: float = 0.0  # metres of the character; 0: exact
+    tolerance: float | None = None  # metres of the character; `None`: that of the target
     replace: bool = False  # the bake's other clips go
     anew: bool = False  # the bake's other clips are baked again too
     folder: str = ""  # for files; empty: where those of the bake are, or beside the .blend
@@ -157,9 +157,10 @@ def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeReq
     """Returns what was asked of a bake of `obj`, with its defaults filled in."""
     space, name = wanted.space or obj.thew.bake_space, wanted.name.strip() or target.label
     space = getattr(target, "space", "") or space
+    tolerance = getattr(target, "default_tolerance", 0.0) if wanted.tolerance is None else wanted.tolerance
     bake = saved_bakes.named(obj, name)
     folder = wanted.folder.strip() or (bake_files.chosen_folder(bake.clips) if bake is not None else "")
-    return BakeRequest(name, space, max(wanted.tolerance, 0.0), wanted.replace, folder=folder, image=wanted.image)
+    return BakeRequest(name, space, tolerance, wanted.replace, folder=folder, image=wanted.image)
 
 
 def settled(request: BakeRequest, plans: list[ClipPlan], cast: Cast, scene) -> BakeRequest:

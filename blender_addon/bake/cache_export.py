@@ -79,9 +79,8 @@ def export(objects: list[bpy.types.Object], scene, view_layer, key: str, filepat
         measured = measure_velocities(able, scene, view_layer)
         rows = yield from span(measured, SIMULATION_SHARE, SIMULATION_SHARE + VELOCITY_SHARE)
     yield Progress(SIMULATION_SHARE + VELOCITY_SHARE, f"Writing {form.label}")
-    bake_files.check_room(path.parent, size_estimate(objects, scene, view_layer))
     with selected(objects, view_layer), at_own_frame(scene), written_velocities(rows, scene):
-        write(form, path, scene)
+        write(form, path, scene, size_estimate(objects, scene, view_layer))
     return remarks
 
 
@@ -266,10 +265,11 @@ def size_estimate(objects: list[bpy.types.Object], scene, view_layer) -> int:
     return int(SIZE_MARGIN * size)
 
 
-def write(form: CacheFormat, path: Path, scene) -> None:
-    """Writes the selected objects beside `path`, and moves the file there."""
+def write(form: CacheFormat, path: Path, scene, size: int) -> None:
+    """Writes the selected objects beside `path`, and moves the file there; `size`: bytes that it takes at most."""
     part = path.with_name(f"{bake_files.PART_PREFIX}{os.getpid()}-{path.name}")
     try:
+        bake_files.check_room(path.parent, size)
         result = run_exporter(form, part, scene)
         if "FINISHED" not in result or not part.is_file() or not part.stat().st_size:
             raise OSError("the exporter wrote nothing; its reason is in the Info editor")

@@ -14,24 +14,29 @@ from ..logic import native
 from ..logic.errors import Refusal
 from ..logic.key_weights import nonnegative
 from ..logic.keys import numbered_name, weight_points
-from ..logic.names import describe
 from ..logic.sentences import plural
 from ..logic.tasks import Task, Work
 from ..saved.bakes import ThewBake
 from . import bake_records
 from .key_target import KeyedClip, KeyedMotion, KeyTarget
 from .shape_keys import frame_offsets
-from .target import ClipContent, Content, Miss, PendingBake, Source
-
-#: Largest distance of a compressed bake from the flesh where none is given, in metres: nobody sees two millimetres on a person.
-DEFAULT_TOLERANCE = 0.002
+from .target import BakeRequest, ClipContent, Content, Miss, PendingBake, Source
 
 
 class CompressedKeys(KeyTarget):
     """Few additive keys, shared by all clips that are baked together."""
 
     key, label = "COMPRESSED", "Compressed Keys"
+    default_tolerance = 0.002  # metres: nobody sees two millimetres on a person
     description = "Few additive keys for all clips, which miss the flesh by no more than the error that you allow"
+
+    def check_request(self, request: BakeRequest) -> None:
+        """Refuses an error that is no positive length."""
+        if not np.isfinite(request.tolerance) or request.tolerance <= 0.0:
+            raise Refusal(
+                f"Compressed Keys need an error above 0, and {1e3 * request.tolerance:g} mm is none: allow some, or bake Shape Keys, "
+                "which are exact"
+            )
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the offsets of each frame."""
@@ -39,9 +44,7 @@ class CompressedKeys(KeyTarget):
 
     def pack(self, pending: PendingBake) -> Task:
         """Builds the task that fits keys and weights to all clips, and measures what they miss."""
-        obj, tolerance = pending.obj, pending.request.tolerance or DEFAULT_TOLERANCE
-        if not np.isfinite(tolerance) or tolerance <= 0.0:
-            raise Refusal(f"The error allowed for the bake of {describe(obj)} must be a positive length in millimetres")
+        tolerance = pending.request.tolerance
         rows = [each.content.rows for each in pending.clips]
         metres, matrices = seen_metres(pending.clips)
         packed = yield Work(

@@ -7,9 +7,11 @@ samples all shape keys, muted ones too; keys of bakes follow the action that it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import bpy
+import numpy as np
 
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
@@ -147,17 +149,33 @@ def clip_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
     """Yields the trap of a take that is shorter than its clip, or begins between two frames."""
     for action, first, last in clip_ranges(obj):
         start, end = action.frame_range
-        if start > first or end < last:
+        if holds_clip(start, end, first, last):
+            continue
+        if start > first or last_sample(start, end) < last:
             text = (
-                f"FBX writes frames {start:g} to {end:g}, those of the action “{action.name}”, and the bake of {describe(obj)} has "
-                f"{first} to {last}: give the action a manual frame range"
+                f"FBX writes frames {start:g} to {last_sample(start, end):g}, those of the action “{action.name}”, and the bake of "
+                f"{describe(obj)} has {first} to {last}: give the action a manual frame range"
             )
-        elif abs(start - round(start)) > 1e-4:
+        else:
             text = (
                 f"FBX samples the action “{action.name}” from frame {start:g} on, between the baked shapes of {describe(obj)}: give it "
                 "a manual frame range that begins at a whole frame"
             )
-        else:
-            continue
         yield Trap("action_range", obj, text, "Set Frame Range of Action")
         return
+
+
+def holds_clip(start: float, end: float, first: int, last: int) -> bool:
+    """Returns whether a take of an action from `start` to `end` has the frames of a clip."""
+    return start <= first and last_sample(start, end) >= last and abs(start - round(start)) <= 1e-4
+
+
+def last_sample(start: float, end: float) -> float:
+    """Returns the last frame that the exporter samples of an action: of some that begin before frame 0 it loses the last one to rounding."""
+    return start + len(np.arange(start, np.nextafter(end, np.inf))) - 1
+
+
+def range_for(start: float, end: float, first: int, last: int) -> tuple[float, float]:
+    """Returns a frame range around that of an action, with which a take has the frames of a clip."""
+    start, end = float(min(math.floor(start), first)), float(max(math.ceil(end), last))
+    return start, end if last_sample(start, end) >= last else end + 0.25

@@ -28,6 +28,10 @@ from .traps import (
     setting_trap,
 )  # fmt: skip
 
+#: Change of a curve that counts as movement: single precision rounds values of a few metres or radians by less.
+MOVEMENT = 1e-5
+#: Number of frames beyond an action in which its curves are looked at: the check runs at every drawing of its panel.
+FRAMES_BEYOND = 8
 #: Bytes of a normal in a morph target.
 NORMAL_BYTES = 12
 #: Smallest size of normals that is reported, in bytes.
@@ -151,24 +155,48 @@ def range_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene:
                 f"{describe(obj)} has {first} to {last}"
             )
             yield setting_trap("export_frame_range", obj, text, settings, export_frame_range=False)
-        yield from manual_range_traps(obj)
+        if settings.value("export_animation_mode") != "SCENE":
+            yield from action_range_traps(obj)
         first = min((first for _, first, _ in clip_ranges(obj)), default=first)
         if first < 0 and settings.value("export_negative_frame") == "CROP":
             text = f"glTF export crops negative frames, and the bake of {describe(obj)} begins at {first}"
             yield setting_trap("export_negative_frame", obj, text, settings, export_negative_frame="SLIDE")
 
 
-def manual_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
-    """Yields the trap of an action whose manual frame range cuts its clip. Parts of a frame beyond an action's keys count for nothing."""
+def action_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
+    """Yields the trap of an action whose frames, its own or its manual range, cut its clip.
+
+    Parts of a frame beyond an action's keys count for nothing, and neither does a clip beyond them in which bones hold still.
+    """
     for action, first, last in clip_ranges(obj):
         start, end = action.frame_range
-        if action.use_frame_range and not math.floor(start) <= first <= last <= math.ceil(end):
-            text = (
-                f"glTF export writes frames {start:g} to {end:g} of the action “{action.name}”, its manual range, and the bake of "
-                f"{describe(obj)} has {first} to {last}"
-            )
-            yield Trap("action_range", obj, text, "Set Frame Range of Action")
-            return
+        if math.floor(start) <= first <= last <= math.ceil(end):
+            continue
+        if not action.use_frame_range and not moves_beyond(action, first, last):
+            continue
+        which = "its manual range" if action.use_frame_range else "those of its keys"
+        text = (
+            f"glTF export writes frames {start:g} to {end:g} of the action “{action.name}”, {which}, and the bake of {describe(obj)} has "
+            f"{first} to {last}"
+        )
+        yield Trap("action_range", obj, text, "Set Frame Range of Action")
+        return
+
+
+def moves_beyond(action: bpy.types.Action, first: int, last: int) -> bool:
+    """Returns whether an action moves bones in frames of a clip that lie beyond its own, as one that repeats does."""
+    start, end = action.frame_range
+    before = range(math.floor(start) - 1, first - 1, -1)[:FRAMES_BEYOND]
+    after = range(math.ceil(end) + 1, last + 1)[:FRAMES_BEYOND]
+    for slot in animation.slots_of(action, "OBJECT"):
+        for curve in animation.curves_of(action, slot):
+            if not len(curve.modifiers) and curve.extrapolation == "CONSTANT":
+                continue
+            for frames, held in ((before, start), (after, end)):
+                value = curve.evaluate(held)
+                if any(abs(curve.evaluate(frame) - value) > MOVEMENT for frame in frames):
+                    return True
+    return False
 
 
 def target_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator
 
 import bpy
@@ -15,7 +14,7 @@ from ..logic.sentences import plural
 from ..logic.tasks import Task, span
 from ..saved import bakes as saved_bakes
 from ..scene import animation, key_playing, writing
-from . import baking, clips, export_check, finishing, remaking, showing
+from . import baking, clips, export_check, fbx_traps, finishing, remaking, showing
 from .traps import ExportSettings, armature_modifiers, clip_ranges, muted_keys, played_range
 
 #: A remedy: `(mesh, scene, view layer)` gives what was done, or the task that does it.
@@ -65,7 +64,7 @@ def replace_cache(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy
     """Lets shape keys play in place of a point cache: those of another bake, or the same clips as Compressed Keys."""
     if export_check.keyed_bake(obj) is not None:
         return show_keys(obj, scene)
-    form = {"kind": "COMPRESSED", "name": "", "space": None, "tolerance": 0.0}
+    form = {"kind": "COMPRESSED", "name": "", "space": None, "tolerance": None}
     result = yield from remaking.bake_again(obj, scene, view_layer, saved_bakes.playing(obj), **form)
     return result.message(obj)
 
@@ -130,8 +129,8 @@ def set_action_range(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
     done = []
     for action, first, last in clip_ranges(obj):
         start, end = action.frame_range
-        wanted = float(min(math.floor(start), first)), float(max(math.ceil(end), last))
-        if (start, end) != wanted:
+        if not fbx_traps.holds_clip(start, end, first, last):
+            wanted = fbx_traps.range_for(start, end, first, last)
             action.use_frame_range = True
             action.frame_start, action.frame_end = wanted
             done.append(f"The action “{action.name}” has the frames {wanted[0]:g} to {wanted[1]:g}")

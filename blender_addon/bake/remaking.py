@@ -16,9 +16,9 @@ from .vertex_textures import image_of
 
 #: Form of clips of actions where nothing was chosen yet: a key a frame of every action is more than engines take.
 FIRST_CHOICE = "COMPRESSED"
-#: What is kept of the choices in Bake As….
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
+#: What is kept of the choices in Bake As….
 CHOICES = ("target", "name", "tolerance", "folder", "image")
 
 

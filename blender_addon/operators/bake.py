@@ -23,7 +23,7 @@ def tolerance_property():
         "Error (mm)",
         "Largest distance of any vertex in any frame from the flesh, in millimetres on the character's real height; for Compressed Keys",
         default=2.0,
-        min=1e-3,
+        min=0.0,
         max=1e4,
         soft_min=0.1,
         soft_max=20.0,

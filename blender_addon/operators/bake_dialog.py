@@ -95,7 +95,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
     @property
     def writes_files(self) -> bool:
         """Returns whether the target writes files beside the .blend."""
-        return hasattr(targets.target_by_key(self.target), "check_request")
+        return hasattr(targets.target_by_key(self.target), "settle")
 
     def lines(self, context) -> list[str]:
         """Returns the lines on the size of the bake and on engines."""

@@ -7,8 +7,10 @@ them until the bake is recorded. Records keep paths relative to the .blend.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -77,6 +79,15 @@ def check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise write_refusal(folder, error) from error
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raises an `OSError` where the disk of a folder has no room for `size` bytes; leaves no trace."""
+    with tempfile.TemporaryFile(dir=folder) as room:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(room.fileno(), 0, size)
+        elif shutil.disk_usage(folder).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def write_refusal(folder: Path, error: Exception) -> Refusal:

@@ -551,6 +551,54 @@ def test_trap_fraction(addon, tmp_path):
     assert error(FBX, tmp_path, shapes, {}, frames=range(2, LAST + 1)) < RIGHT
 
 
+@pytest.mark.parametrize("first", [1, -3])
+def test_trap_clip_beyond_action(addon, tmp_path, first):
+    """FBX cuts a bake of the scene's range to the frames of the action; the button gives the action those of the bake."""
+    body, _ = fresh_character()
+    bake(body, frame_start=first, frame_end=30)
+    frames = range(first, 31)
+    shapes = roundtrips.shapes(body, frames)
+    text = assert_trap_mends(FBX, tmp_path, shapes, {}, "action_range", frames=frames, first=first)
+    assert "frames 1 to 19" in text and f"{first} to 30" in text
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_trap_gltf_beyond_action(addon, tmp_path, repeats):
+    """A bake beyond an action that repeats is cut in glTF, and the button gives the action its frames; where bones hold, it is not."""
+    body, rig = fresh_character()
+    for curve in part("scene.animation").curves_in(rig.animation_data) if repeats else ():
+        curve.modifiers.new("CYCLES")
+        curve.update()
+    bake(body, frame_start=1, frame_end=30)
+    frames = range(1, 31)
+    shapes = roundtrips.shapes(body, frames)
+    whole = {"export_animation_mode": "SCENE"}
+    assert find(GLTF, whole, "action_range") is None
+    if repeats:
+        text = assert_trap_mends(GLTF, tmp_path, shapes, {}, "action_range", frames=frames)
+        assert "frames 1 to 19" in text and "1 to 30" in text
+    else:
+        assert find(GLTF, {}, "action_range") is None
+        assert error(GLTF, tmp_path, shapes, {}, frames=frames) < RIGHT
+
+
+def test_trap_fbx_strips(addon, tmp_path):
+    """FBX writes strips as takes of their own frames, shorter than a bake of the scene's range; the button writes one take."""
+    body, rig = fresh_character()
+    action, data = rig.animation_data.action, rig.animation_data
+    data.action = None
+    for start in (1, 16):
+        strip = data.nla_tracks.new().strips.new("Walk", start, action)
+        strip.scale = 0.5
+        if hasattr(strip, "action_slot"):
+            strip.action_slot = action.slots[0]
+    bpy.context.scene.frame_end = 30
+    bake(body)
+    frames = range(1, 31)
+    shapes = roundtrips.shapes(body, frames)
+    assert_trap_mends(FBX, tmp_path, shapes, {}, "fbx_strips", frames=frames)
+
+
 @pytest.mark.parametrize(("exporter", "key"), [(GLTF, "gltf_stretch"), (FBX, "fbx_stretch")])
 def test_trap_time_stretching(addon, tmp_path, exporter, key):
     """Time Stretching cuts actions short in files; the button writes the scene as it plays."""

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,40 +18,43 @@ from gltf_file import z_up
 ROOT = Path(__file__).resolve().parents[2]
 #: Packages with their versions.
 PACKAGES = {"gltf-validator": "2.0.0-dev.3.10", "three": "0.187.0"}
-#: Seconds after which the registry counts as away.
-PATIENCE = 120
+#: Seconds after which the registry counts as away: of one answer, and of all.
+ANSWER_PATIENCE, PATIENCE = 20, 120
+#: Why the packages cannot be had, once that is known.
+away: list[str] = []
 
 
 def modules() -> Path:
     """Returns the folder of the installed packages, beside what is built; skips the test where they cannot be had."""
     words = "-".join(f"{name}-{version}" for name, version in PACKAGES.items())
     folder = Path(os.environ.get("THEW_NPM") or ROOT / ".build") / words
-    if not shutil.which("node"):
-        pytest.skip("node is not here")
-    if not folder.is_dir():
-        install(folder)
+    if not shutil.which("node") or not shutil.which("npm"):
+        pytest.skip("node and npm are not here")
+    if not folder.is_dir() and not away:
+        away.extend(install(folder))
+    if away:
+        pytest.skip(away[0])
     return folder / "node_modules"
 
 
-def install(folder: Path) -> None:
-    """Installs the packages beside their place, and moves them there."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not here")
+def install(folder: Path) -> list[str]:
+    """Installs the packages beside their place, and moves them there; returns why it could not."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix="npm-", dir=folder.parent))
+    how = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"]
+    how += [f"--fetch-timeout={1000 * ANSWER_PATIENCE}", "--prefix", str(part)]
+    command = [shutil.which("npm"), "install", *how, *(f"{name}@{version}" for name, version in PACKAGES.items())]
     try:
-        words = [f"{name}@{version}" for name, version in PACKAGES.items()]
-        how = ["--prefix", str(part), "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
-        done = subprocess.run([npm, "install", *how, *words], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         if done.returncode:
-            pytest.skip(f"npm cannot install {' and '.join(words)}: {done.stderr.strip()[-200:]}")
-        if not folder.is_dir():
+            return [f"npm cannot install what the test needs: {done.stderr.strip()[-200:]}"]
+        with suppress(OSError):  # another process has been quicker
             part.rename(folder)
     except subprocess.TimeoutExpired:
-        pytest.skip("npm does not answer")
+        return ["npm does not answer"]
     finally:
         shutil.rmtree(part, ignore_errors=True)
+    return []
 
 
 def run(script: str, path: Path, request: object = None) -> dict:
