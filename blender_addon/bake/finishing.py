@@ -29,7 +29,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     keys = writing.keys_of(obj, bake) if bake is not None else []
     if bake is not None and not keys and bakes.describe_bake(obj, bake):
         raise Refusal(
-            f"The bake “{bake.name}” of {name} plays from files, which Finish Bake leaves as they are: it is for baked shape keys"
+            f"The bake “{bake.name}” of {name} plays from files, which Finish Bake leaves as they are: let a bake of shape keys play first (the dot "
+            "beside its name)"
         )
     if not keys:
         raise Refusal(f"{name} has no bake to finish: press Bake first")

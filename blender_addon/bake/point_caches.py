@@ -40,6 +40,7 @@ class PointCache:
 
     key = label = description = ""
     space = "POSED"  # whatever the object's bake space is
+    writes_files = True
 
     def __init__(self) -> None:
         self.kind = bakes.Kind(self.key, self.describe, cache_playing.show, cache_playing.remove)

@@ -117,9 +117,9 @@ class PendingBake:
 class Target(Protocol):
     """A form in which bakes are written.
 
-    It may have five more: `space`, the only one in which it bakes; `default_tolerance`, the error allowed where none is given, in metres;
-    `check_request(request)`, which refuses before any work; `remark(request)`, a sentence for the artist; and `settle(pending)`, which
-    moves files to their places after every object's `write`, and which `discard` undoes.
+    It may have six more: `space`, the only one in which it bakes; `writes_files`, true if it does; `default_tolerance`, the error allowed
+    where none is given, in metres; `check_request(request)`, which refuses before any work; `remark(request)`, a sentence for the artist;
+    and `settle(pending)`, which moves files to their places after every object's `write`, and which `discard` undoes.
     """
 
     key: str  # saved in files and named in scripts: never changed

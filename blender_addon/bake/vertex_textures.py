@@ -71,6 +71,7 @@ class VertexTexture:
     key, label = "VERTEX_TEXTURE", "Vertex Texture"
     description = "Offsets of all clips as an image beside the .blend, for shaders of game engines"
     space = "REST"  # whatever the object's bake space is
+    writes_files = True
 
     def __init__(self) -> None:
         self.kind = bakes.Kind(self.key, self.describe, texture_playing.show, texture_playing.remove)

@@ -39,8 +39,9 @@ def estimate(kind: str, frames: int, vertices: int) -> str:
     if kind == "COMPRESSED":
         few, many = (min(count, frames) for count in USUAL_KEYS)
         sizes = [size_text(count * vertices * VERTEX_BYTES) for count in (few, many)]
-        count = f"{few} to {many}" if few < many else f"{few}"
-        return f"usually {count} keys, {sizes[0]} to {sizes[1]}" if few < many else f"at most {count} keys, {sizes[0]}"
+        if few == many:
+            return f"at most {plural(few, 'key')}, {sizes[0]}"
+        return f"usually {few} to {many} keys, {sizes[0]} to {sizes[1]}"
     if kind in {"PC2", "MDD"}:
         return f"{size_text(frames * vertices * POINT_BYTES)} on the disk"
     if kind == "VERTEX_TEXTURE":
@@ -84,3 +85,17 @@ def limit_text(count: int) -> str:
     if count > 2 * SURE_TARGETS:
         return f"{sure}; Filament, Bevy (before 0.18: 64) and three.js take {MOST_TARGETS}; {UNLIMITED} state no limit"
     return sure if count > SURE_TARGETS else ""
+
+
+def limit_note(count: int) -> str:
+    """Returns a few words on engines for the number of keys that a bake has; "" where all take them."""
+    engines = "Filament, Bevy and three.js"
+    if count > MOST_TARGETS:
+        return f"more keys than {engines} take ({MOST_TARGETS})"
+    if count > 2 * SURE_TARGETS:
+        return f"within the {MOST_TARGETS} keys that {engines} take"
+    return (
+        f"any glTF viewer takes {SURE_TARGETS} keys with normals, {2 * SURE_TARGETS} without"
+        if count > SURE_TARGETS
+        else ""
+    )

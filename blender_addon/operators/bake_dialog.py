@@ -95,7 +95,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
     @property
     def writes_files(self) -> bool:
         """Returns whether the target writes files beside the .blend."""
-        return hasattr(targets.target_by_key(self.target), "settle")
+        return getattr(targets.target_by_key(self.target), "writes_files", False)
 
     def lines(self, context) -> list[str]:
         """Returns the lines on the size of the bake and on engines."""
@@ -109,6 +109,8 @@ class THEW_OT_bake_as(bpy.types.Operator):
         frames, vertices = sum(clips), len(obj.data.vertices)
         told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
         told += bake_sizes.estimate_lines(self.target, clips, vertices)
+        if self.writes_files and not self.folder.strip() and not bpy.data.filepath:
+            told.append("save the .blend first, or name a folder: Blender empties the one of its temporary files")
         others = self.other_clips(context)
         if others and not self.anew:
             words = bake_records.clip_words(others)

@@ -18,6 +18,7 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
     bl_options = {"REGISTER"}
 
     filepath: fresh_property(StringProperty, "File", "File to write", default="", subtype="FILE_PATH")
+    check_existing: fresh_property(BoolProperty, "Check Existing", "Warn before a file is overwritten", default=True)
     filter_glob: fresh_property(StringProperty, "Filter", "Files shown", default="*.usd;*.usdc;*.usda;*.usdz;*.abc")
     format: fresh_property(EnumProperty, "Format", "Format of the file", items=cache_export.FORMAT_ITEMS, default="USD")
     velocities: fresh_property(
@@ -31,6 +32,11 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
         self.filepath, self._asked = cache_export.suggested_path(self.format, ""), True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
+
+    def draw(self, _context):
+        self.layout.use_property_split = True
+        for name in ("format", "velocities"):
+            self.layout.prop(self, name)
 
     def check(self, _context):
         """Gives the file the ending of the format that is chosen in the file browser."""

@@ -42,12 +42,12 @@ class CurvePlace:
 
 
 def place_of(clip: saved_bakes.ThewClip) -> CurvePlace | None:
-    """Returns the place of a clip's curves; None where it is gone."""
+    """Returns the place of a clip's curves; None where it is gone, and for a clip that plays from a file."""
     action = clip.curves or clip.action
     if action is None:
         return None
-    if not hasattr(action, "slots"):
-        return CurvePlace(action)
+    if not hasattr(action, "slots"):  # an action of bones holds no curves of keys
+        return CurvePlace(action) if clip.curves is not None else None
     slot = animation.slot_named(action, clip.slot)
     return None if slot is None else CurvePlace(action, slot)
 

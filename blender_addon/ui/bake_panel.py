@@ -84,9 +84,9 @@ def draw_bakes(layout, obj, width: int) -> None:
         if remaking.can_bake_again(obj, bake):
             row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name
-        for text in (size_text(obj, bake), shared_text(bake), bake_sizes.limit_text(len(writing.keys_of(obj, bake)))):
+        for text in (size_text(obj, bake), bake_sizes.limit_note(len(writing.keys_of(obj, bake))), shared_text(bake)):
             if text:
-                draw_text(column, sentence(text), width, icon="BLANK1")
+                draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
         for clip in bake.clips:
             draw_text(column, clip_text(clip), width, icon="SCENE_DATA" if clip.is_scene else "ACTION")
 

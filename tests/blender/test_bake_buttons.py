@@ -230,3 +230,46 @@ def test_cache_is_replaced_before_an_export(acting, kept):
     assert playing.name == ("Shape Keys" if kept else "Compressed Keys") and len(playing.clips) == 2
     off = np.abs(play(body, inside) - shown).max()
     assert off < (1e-6 if kept else 0.01)
+
+
+def test_list_tells_limits_of_engines(acting):
+    """The list says for the number of keys that a bake has what engines take."""
+    body, _ = acting
+    note = part("logic.bake_sizes").limit_note
+    assert note(4) == "" and "8 without" in note(8) and "within the 256" in note(256) and "more keys than" in note(257)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    layout = Layout()
+    part("ui.bake_panel").draw_bakes(layout, body, 200)
+    assert any("Within the 256 keys" in text for text in layout.read())
+
+
+def test_export_cache_names_follow_the_format(acting, tmp_path):
+    """The suggested file has the .blend's name and the format's ending, which changes along with the format."""
+    suggested = part("bake.cache_export").suggested_path
+    first = suggested("USD", "")
+    assert first == str(tmp_path / "hero.usdc")
+    assert suggested("ALEMBIC", first) == str(tmp_path / "hero.abc")
+    assert suggested("USD", str(tmp_path / "hero.usda")) == str(tmp_path / "hero.usda")
+    assert suggested("USD", str(tmp_path / "hero.v2")) == str(tmp_path / "hero.v2.usdc")
+    assert (
+        part("bake.cache_export").path_for(part("bake.cache_export").FORMATS["ALEMBIC"], first).name == "hero.usdc.abc"
+    )
+
+
+def test_panels_offer_caches_and_tension(acting):
+    """The foldout Bake has a button for each format of Export Cache, Look has Tension, and File > Export has the caches too."""
+    body, _ = acting
+    panels, bake_panel = part("ui.panels"), part("ui.bake_panel")
+    bake, look, menu = Layout(), Layout(), Layout()
+    bake_panel.draw_bake(bake, bpy.context, body, 40)
+    exports = [call for call in bake.seen if call[:2] == ("operator", "thew.export_cache")]
+    assert [call[-1] for call in exports] == ["USD…", "Alembic…"]
+    panels.draw_look(look, bpy.context, body, 40)
+    assert ("prop", "store_tension", "") in look.seen
+    assert any(call[:2] == ("operator", "thew.add_wrinkle_material") for call in look.seen)
+    part("ui.export_panel").draw_menu(SimpleNamespace(layout=menu), bpy.context)
+    assert any(call[:2] == ("operator", "thew.export_cache") for call in menu.seen)
+    bpy.data.objects.remove(body)
+    menu = Layout()
+    part("ui.export_panel").draw_menu(SimpleNamespace(layout=menu), bpy.context)
+    assert not menu.seen

@@ -454,7 +454,7 @@ def test_trap_muted_keys(baked, tmp_path, exporter, values):
     np.testing.assert_allclose(roundtrips.shapes(body, FRAMES), shapes, atol=1e-6)
 
 
-@pytest.mark.parametrize(("exporter", "values"), [(FBX, {}), (USD, {"export_animation": True})])
+@pytest.mark.parametrize(("exporter", "values"), [(FBX, {}), (USD, {"export_animation": True}), (GLTF, {})])
 def test_bakes_that_are_off_leave_still(baked, tmp_path, exporter, values):
     """A bake that does not play, and one beside another that does, leave as they are shown: nothing warns, and nothing moves twice."""
     body, _, shapes = baked
