@@ -99,13 +99,17 @@ def baked_meshes() -> list[bpy.types.Object]:
 def shared_animations(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
     """Returns the actions of an object that belong to animations of bones and baked keys, each with the animation's name."""
     if obj.type == "ARMATURE":
-        led = [other for other in baked_meshes() if moving_armature(other) == obj]
-        return {action: animation_name(obj, action) for other in led for action in clips.exported_actions(other)}
+        baked = baked_meshes()
+        led = [other for other in baked if moving_armature(other) == obj]
+        left = [action for other in baked if moving_armature(other) is None for action, _ in former_clips(other)]
+        return {action: action.name for action in left} | {
+            action: animation_name(obj, action) for other in led for action in clips.exported_actions(other)
+        }
     if obj.type != "MESH" or not plays_bake(obj):
         return {}
     armature = moving_armature(obj)
     if armature is None:
-        return former_animation(obj)
+        return {place.action: action.name for action, place in former_clips(obj)}
     found = {}
     for action, clip in clips.exported_actions(obj).items():
         place = key_curves.place_of(clip)
@@ -114,13 +118,13 @@ def shared_animations(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
     return found
 
 
-def former_animation(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
-    """Returns the action of keys that hold the bones' motion too, with the name of the action that the bones played."""
+def former_clips(obj: bpy.types.Object) -> list[tuple[bpy.types.Action, key_curves.CurvePlace]]:
+    """Returns the action that the bones played in keys that hold their motion too, with the place of the curves of these keys."""
     clip = saved_bakes.playing(obj).scene_clip
     place = key_curves.place_of(clip) if clip is not None else None
     if place is None or clip.played is None or place == key_playing.own_place(obj):
-        return {}
-    return {place.action: clip.played.name}
+        return []
+    return [(clip.played, place)]
 
 
 def add_clips(obj: bpy.types.Object, gathered: Any, export_settings) -> None:
