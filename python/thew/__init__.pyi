@@ -1551,7 +1551,7 @@ def write_vertex_texture(
     *,
     name: str = "offsets",
     max_size: int = 8192,
-    metres_per_unit: float | Sequence[float] = (1.0, 1.0, 1.0),
+    metres_per_unit: float | Sequence[float] | None = None,
     clip_fps: Sequence[float] | None = None,
     progress: _Progress | None = None,
 ) -> VertexTexture: ...

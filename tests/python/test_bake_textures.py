@@ -158,6 +158,13 @@ def test_texture_size_refused(tmp_path):
         (({"a": waves(1)}, rest_shape(), 0), {}, "fps must be a finite number above 0"),
         (({"a": waves(1)}, rest_shape(), float("nan")), {}, "fps must be"),
         (({"a": waves(1)}, rest_shape(), 24, "tga"), {}, 'expected "exr" or "png"'),
+        (({"a": waves(1)}, rest_shape(), 24), {"metres_per_unit": (1, 2)}, "a number, or one for each of three axes"),
+        (
+            ({"a": waves(1)}, rest_shape(), 24),
+            {"metres_per_unit": 0},
+            "metres_per_unit must be a finite number above 0",
+        ),
+        (({"a": waves(1)}, rest_shape(), 24), {"clip_fps": [24, 30]}, "fps of clips: there must be 1 numbers, not 2"),
         (({"a": waves(1)}, rest_shape(), 24), {"name": "../a"}, "name a file, without folder"),
         (({"a": waves(1)}, rest_shape(), 24), {"name": ""}, "name a file"),
         (({"a": waves(1) + 1e5}, rest_shape(), 24), {}, 'vertex 0 in frame 0 of clip 0 .* choose the format "png"'),
@@ -168,6 +175,19 @@ def test_texture_refusals(tmp_path, arguments, options, sentence):
     with pytest.raises(thew.InputError, match=sentence):
         thew.write_vertex_texture(tmp_path / "new", *arguments, **options)
     assert not os.listdir(tmp_path)
+
+
+def test_texture_states_unit_and_rates(tmp_path):
+    """The JSON file states the length of a unit, and the rate of a clip that has its own; the offsets are as given."""
+    clips = {"walk": waves(2), "run": waves(3)}
+    texture = thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, metres_per_unit=0.01, clip_fps=[24, 30])
+    told = json.loads(texture.description.read_text())
+    assert told["metres_per_unit"] == [0.01] * 3 and told["units"] == "units of the mesh"
+    assert [clip.get("fps") for clip in told["clips"]] == [None, 30]
+    plain = thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, name="plain")
+    assert json.loads(plain.description.read_text())["units"] == "metres"
+    for name, offsets in thew.read_vertex_texture(texture.description).items():
+        assert np.array_equal(offsets, thew.read_vertex_texture(plain.description)[name])
 
 
 def test_texture_refuses_paths(tmp_path):

@@ -102,7 +102,9 @@ fn read_format(name: &str) -> PyResult<TextureFormat> {
 fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
     match object.extract::<f64>() {
         Ok(one) => Ok([one; 3]),
-        Err(_) => read(object),
+        Err(_) => object.extract().map_err(|_| {
+            input_error("metres_per_unit: expected a number, or one for each of three axes")
+        }),
     }
 }
 
@@ -115,13 +117,13 @@ fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
 /// - `format`: "exr", half floats; "png", 16 bits between the bounds of all offsets.
 /// - `name`: name of both files, without ending.
 /// - `max_size`: largest number of columns and rows, at most 16384. More vertices than columns are wrapped over several rows a frame.
-/// - `metres_per_unit`: length of a unit in metres, one number or one for each axis: what the JSON file tells engines.
+/// - `metres_per_unit`: length of a unit in metres, one number or one for each axis, 1 if it is not given: what the JSON file tells engines.
 /// - `clip_fps`: frames per second of each clip, where clips differ.
 ///
 /// The texture has 6 bytes a vertex and frame before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
 /// for files that cannot be written; earlier files then stay.
 #[pyfunction]
-#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=[1.0; 3], clip_fps=None, progress=None))]
+#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=None, clip_fps=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub(in crate::python) fn write_vertex_texture(
     py: Python<'_>,
@@ -132,7 +134,7 @@ pub(in crate::python) fn write_vertex_texture(
     #[pyo3(from_py_with = text)] format: &str,
     #[pyo3(from_py_with = text)] name: &str,
     #[pyo3(from_py_with = integer)] max_size: i64,
-    #[pyo3(from_py_with = unit)] metres_per_unit: [f64; 3],
+    metres_per_unit: Option<Bound<'_, PyAny>>,
     #[pyo3(from_py_with = read)] clip_fps: Option<Vec<f64>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyVertexTexture> {
@@ -146,7 +148,7 @@ pub(in crate::python) fn write_vertex_texture(
         fps,
         format: read_format(format)?,
         max_size: read_count(max_size, "max_size")?,
-        metres_per_unit,
+        metres_per_unit: metres_per_unit.map_or(Ok([1.0; 3]), |each| unit(&each))?,
         clip_fps: clip_fps.unwrap_or_default(),
     };
     let written = with_progress(py, progress, |progress| {
