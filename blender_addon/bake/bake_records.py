@@ -22,6 +22,8 @@ def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: li
     """Refuses a bake under a name that another kind of bake has, or beside clips of another space."""
     if hasattr(target, "check_request"):
         target.check_request(request)
+    if hasattr(target, "check_plans"):
+        target.check_plans(obj, request, plans)
     bake = saved_bakes.named(obj, request.name)
     if bake is None:
         return
@@ -87,6 +89,8 @@ def store(pending: PendingBake, target: Target, names: list[str]) -> None:
     left = {name for clip, goes in zip(bake.clips, goes_of, strict=True) if goes for name in clip.keys.splitlines()}
     stays = not all(goes_of)
     bake.keys = "\n".join([*(name for name in bake.key_names if stays and name not in left), *names])
+    for name, value in pending.bake_notes.items():
+        setattr(bake, name, value)
     bake.space, bake.tolerance, bake.settings = pending.clips[0].content.space, request.tolerance, request.settings
     bake.miss = (
         max(each.content.miss for each in pending.clips)

@@ -11,7 +11,7 @@ from ..logic.errors import sentence
 from ..logic.names import describe
 from ..logic.sentences import join_words, percent, plural
 from ..saved import bakes as saved_bakes
-from ..scene.bakes import describe_bake
+from ..scene.bakes import describe_bake, moves_bones
 
 #: Largest miss that is not reported, as a part of the size. It is a fifth of a pixel of a body that fills 2,160 lines.
 MIN_VISIBLE_MISS = 1e-4
@@ -35,8 +35,8 @@ class BakeResult:
         """Returns the message for the artist."""
         bake = saved_bakes.named(obj, self.bake)
         what = bake_text(bake, obj, len(self.names))
-        space = "rest space" if self.space == "REST" else "posed space"
-        text = f"{describe(obj)} plays {what} in {space}."
+        space = " in rest space" if self.space == "REST" else " in posed space"
+        text = f"{describe(obj)} plays {what}{'' if moves_bones(bake) else space}."
         for remark in (miss_remark(self.miss), self.unbaked, *self.remarks):
             text += f" {sentence(remark)}" if remark else ""
         if self.riders:

@@ -19,6 +19,7 @@ from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.sentences import join_words
 from ..logic.tasks import Progress, Task, span, within
 from ..saved import bakes as saved_bakes
 from ..scene import bake_files, bakes, groups, key_playing, poses, reading
@@ -53,6 +54,8 @@ class Wanted:
     anew: bool = False  # the bake's other clips are baked again too
     folder: str = ""  # for files; empty: where those of the bake are, or beside the .blend
     image: str = "EXR"  # format of textures
+    bones: int = 16  # most helper bones of each mesh
+    influences: int = 4  # most bones of a vertex, helpers among them
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def bake(
             key_playing.follow_shown(each)
     if cast.alone:
         jobs.settle(cast.body, register.state_of(cast.body), scene)
-    remarks = [*remarks, *targets.remarks_of(target, request)]
+    remarks = [*remarks, *targets.remarks_of(target, request, cast.objects), *left_remarks(cast, target)]
     return result_of(cast.objects, request, names[0], plans, remarks, scene)
 
 
@@ -134,6 +137,15 @@ def cast_of(obj: bpy.types.Object, target: Target) -> Cast:
     for each in worn:
         saved_bakes.migrate(each)
     return Cast(obj, obj, tuple(worn))
+
+
+def left_remarks(cast: Cast, target: Target) -> list[str]:
+    """Returns the remark on riders that stay as they are."""
+    left = [] if cast.alone else [describe(obj) for obj in riders.left_out(cast.body, target)]
+    if not left:
+        return []
+    one = len(left) == 1
+    return [f"{join_words(left)} {'stays' if one else 'stay'} on {'its bone' if one else 'their bones'} without flesh"]
 
 
 def plans_of(cast: Cast, scene, wanted: Wanted, request: BakeRequest) -> tuple[list[ClipPlan], list[str]]:
@@ -160,7 +172,10 @@ def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeReq
     tolerance = getattr(target, "default_tolerance", 0.0) if wanted.tolerance is None else wanted.tolerance
     bake = saved_bakes.named(obj, name)
     folder = wanted.folder.strip() or (bake_files.chosen_folder(bake.clips) if bake is not None else "")
-    return BakeRequest(name, space, tolerance, wanted.replace, folder=folder, image=wanted.image)
+    return BakeRequest(
+        name, space, tolerance, wanted.replace, folder=folder, image=wanted.image,
+        bones=wanted.bones, influences=wanted.influences,
+    )  # fmt: skip
 
 
 def settled(request: BakeRequest, plans: list[ClipPlan], cast: Cast, scene) -> BakeRequest:
@@ -242,7 +257,7 @@ def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Ta
     part = pending(obj, request, scene, [ClipContent(plan, content, source.metres)])
     names = yield from write_parts(target, [part], [source.accept])
     key_playing.follow_shown(obj)
-    return result_of([obj], request, names[0], [plan], targets.remarks_of(target, request), scene)
+    return result_of([obj], request, names[0], [plan], targets.remarks_of(target, request, [obj]), scene)
 
 
 def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

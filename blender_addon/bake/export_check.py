@@ -15,8 +15,8 @@ import bpy
 from ..logic.names import describe
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
-from ..scene import cache_playing, key_playing, writing
-from . import clips, fbx_traps, gltf_traps, point_traps, skin_traps
+from ..scene import bakes, cache_playing, key_playing, writing
+from . import clips, fbx_traps, gltf_traps, helper_traps, point_traps, skin_traps
 from .traps import (
     EVALUATED_FORMATS,
     USD_POINTS,
@@ -26,6 +26,7 @@ from .traps import (
     absence,
     armature_modifiers,
     exported,
+    in_bones,
     in_rest_space,
     muted_keys,
     plays_bake,
@@ -65,13 +66,16 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     """Yields the traps that one mesh brings with it."""
     if writes_points(settings):
         return
-    if is_live(obj) or (plays_bake(obj) and in_rest_space(obj)):
+    if is_live(obj) or in_bones(obj) or (plays_bake(obj) and in_rest_space(obj)):
         yield from rest_position_traps(obj)
     if is_live(obj):
         yield live_trap(obj, settings)
         return
     if settings.format in {"FBX", "USD"}:
         yield from muted_traps(obj, settings)
+    if in_bones(obj):
+        yield from bone_traps(obj, settings)
+        return
     if not plays_bake(obj):
         yield from cache_traps(obj, settings)
         return
@@ -82,6 +86,15 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     if settings.exporter:
         yield from skin_traps.left_modifier_traps(obj, settings)
     if settings.known and in_rest_space(obj):
+        yield from armature_traps(obj, settings)
+
+
+def bone_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the traps of a mesh that plays a bake of helper bones."""
+    yield from mismatch_traps(obj, settings)
+    yield from skin_traps.traps(obj, settings)
+    yield from helper_traps.object_traps(obj, settings)
+    if settings.known:
         yield from armature_traps(obj, settings)
 
 
@@ -97,15 +110,17 @@ def cache_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tra
 
 def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:
     """Returns the traps that settings of the exporter bring with them."""
+    boned = [obj for obj in meshes if in_bones(obj) and not is_live(obj)]
     playing = [obj for obj in meshes if plays_bake(obj) and not is_live(obj)]
-    shown = [obj for obj in meshes if plays_bake(obj) or is_live(obj)]
+    shown = [obj for obj in meshes if plays_bake(obj) or is_live(obj) or obj in boned]
     if settings.format in EVALUATED_FORMATS and shown:
         return list(point_traps.point_traps(shown, settings, scene))
-    if settings.format == "USD" and (shown if writes_points(settings) else playing):
-        return list(point_traps.usd_traps(shown if writes_points(settings) else playing, settings, scene))
-    finders = {"glTF": gltf_traps.traps, "FBX": fbx_traps.traps}
+    if settings.format == "USD" and writes_points(settings):
+        return list(point_traps.usd_traps(shown, settings, scene)) if shown else []
+    finders = {"glTF": gltf_traps.traps, "FBX": fbx_traps.traps, "USD": point_traps.usd_traps}
     finder = finders.get(settings.format)
-    return list(finder(playing, settings, scene)) if playing and finder is not None else []
+    of_keys = list(finder(playing, settings, scene)) if playing and finder is not None else []
+    return [*of_keys, *helper_traps.traps(boned, settings, scene)]
 
 
 # live flesh ---------------------------------------------------------------------------------------------------------
@@ -136,9 +151,9 @@ def live_trap(obj: bpy.types.Object, settings: ExportSettings) -> Trap:
 
 
 def keyed_bake(obj: bpy.types.Object) -> saved_bakes.ThewBake | None:
-    """Returns a bake of an object that exporters hold: the one that plays or is chosen, else the last with shape keys; None without."""
+    """Returns a bake of an object that exporters hold, of shape keys or helper bones: the one that plays or is chosen, else the last."""
     playing = saved_bakes.playing(obj)
-    found = [bake for bake in obj.thew.bakes if writing.keys_of(obj, bake)]
+    found = [bake for bake in obj.thew.bakes if writing.keys_of(obj, bake) or bakes.moves_bones(bake)]
     chosen = [bake for bake in found if playing is not None and bake.name == playing.name]
     return (chosen or found[::-1] or [None])[0]
 
@@ -163,8 +178,8 @@ def muted_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tra
 # the bones ------------------------------------------------------------------------------------------------------------
 
 
-def clip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
-    """Yields traps of bones that play something else than the bake, or apart from it."""
+def mismatch_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of bones that play something else than the bake."""
     if settings.format == "glTF":
         matters = settings.known and gltf_traps.leaves_clip(obj, settings)
     else:  # with All Actions the FBX exporter itself plays every action
@@ -172,6 +187,11 @@ def clip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     text = clips.mismatch_warning(obj) if matters else ""
     if text:
         yield Trap("mismatch", obj, text, "Play the Baked Action")
+
+
+def clip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps of bones that play something else than the bake, or apart from it."""
+    yield from mismatch_traps(obj, settings)
     whole = settings.value("export_animation_mode") == "SCENE"
     text = clips.split_export_warning(obj) if settings.concerns("glTF") and not whole else ""
     if text and settings.known:

@@ -25,6 +25,7 @@ from .traps import (
     armature_modifiers,
     clip_ranges,
     exported_range_traps,
+    in_bones,
     in_rest_space,
     names_of,
     setting_trap,
@@ -149,6 +150,8 @@ def clip_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
     """Yields the trap of a take that is shorter than its clip, or begins between two frames."""
     for action, first, last in clip_ranges(obj):
         start, end = action.frame_range
+        if in_bones(obj):  # between two frames bones move straight, as Blender shows them
+            start, end = float(math.floor(start)), float(math.ceil(end))
         if holds_clip(start, end, first, last):
             continue
         if start > first or last_sample(start, end) < last:

@@ -27,18 +27,19 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     saved_bakes.migrate(obj)
     made, name, bake = obj.thew.made, describe(obj), saved_bakes.playing(obj)
     keys = writing.keys_of(obj, bake) if bake is not None else []
-    if bake is not None and not keys and bakes.describe_bake(obj, bake):
+    boned = bakes.moves_bones(bake) and bool(bakes.describe_bake(obj, bake))
+    if bake is not None and not (keys or boned) and bakes.describe_bake(obj, bake):
         raise Refusal(
             f"The bake “{bake.name}” of {name} plays from files, which Finish Bake leaves as they are: let a bake of shape keys play first (the dot "
             "beside its name)"
         )
-    if not keys:
+    if not (keys or boned):
         raise Refusal(f"{name} has no bake to finish: press Bake first")
     posed = bake.space == "POSED"
     if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
-        raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
+        raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the bake")
     armature = key_playing.moving_armature(obj)  # nothing may lead to it afterwards
-    gone = modifiers_in_keys(obj, posed)
+    gone = [] if boned else modifiers_in_keys(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
     worn = list(riding.riders_of(obj))
@@ -59,7 +60,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     joined = action is not None and writing.join_action(obj, bake, action)
     key_playing.follow(obj)
     wrong = export_check.check(obj)
-    sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
+    what = bakes.describe_bake(obj, bake) if boned else plural(len(keys), "key")
+    sentences = [f"{name} plays its {what}{'' if wrong else ', ready to export'}", *wrong]
     if names:
         were, they = ("was", "it") if len(names) == 1 else ("were", "they")
         sentences.append(f"{join_words(names)} {were} removed, as the keys hold what {they} did")
@@ -69,7 +71,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
         sentences.append(f"The armature goes on bending {name}")
     if joined:
         sentences.append(f"The keys play from the action “{action.name}”, as one animation with the bones")
-    finished = [other for other in worn if writing.baked_keys(other)]
+    finished = [other for other in worn if writing.baked_keys(other) or bakes.moves_bones(saved_bakes.playing(other))]
     for other in finished:
         kept += finish_bake(other)
     for other in set(worn) - set(finished):

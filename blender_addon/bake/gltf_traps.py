@@ -22,6 +22,7 @@ from .traps import (
     Trap,
     armature_modifiers,
     clip_ranges,
+    in_bones,
     in_rest_space,
     names_of,
     played_range,
@@ -59,12 +60,7 @@ OPTIONS = (
 
 def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
     """Yields what an export with these settings would do wrong with the bakes of `meshes`, which play."""
-    names = names_of(meshes)
-    for option in OPTIONS:
-        value = settings.value(option.name)
-        if value is not None and value != option.right:
-            change = {option.name: option.right}
-            yield setting_trap(option.name, meshes[0], option.text.format(names=names), settings, **change)
+    yield from option_traps(meshes, settings, {option.name for option in OPTIONS})
     yield from skin_traps([obj for obj in meshes if in_rest_space(obj) and armature_modifiers(obj)], settings)
     modified = [obj for obj in meshes if any(m.type != "ARMATURE" and m.show_viewport for m in obj.modifiers)]
     if settings.value("export_apply") and modified:
@@ -75,6 +71,16 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
     for obj in meshes:
         yield from target_traps(obj, settings)
     yield from time_traps(meshes, settings, scene)
+
+
+def option_traps(meshes: list[bpy.types.Object], settings: ExportSettings, wanted: set[str]) -> Iterator[Trap]:
+    """Yields traps of the `wanted` ones of `OPTIONS`."""
+    names = names_of(meshes)
+    for option in OPTIONS:
+        value = settings.value(option.name)
+        if option.name in wanted and value is not None and value != option.right:
+            change = {option.name: option.right}
+            yield setting_trap(option.name, meshes[0], option.text.format(names=names), settings, **change)
 
 
 def skin_traps(meshes: list[bpy.types.Object], settings: ExportSettings) -> Iterator[Trap]:
@@ -234,7 +240,8 @@ def time_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: 
     """Yields traps of frame rates that are no whole numbers, and of Time Stretching."""
     base, names = scene.render.fps_base, names_of(meshes)
     off = abs(base * base - 1.0)
-    if off > 1e-6 and animation.actions(meshes[0].data.shape_keys):
+    moved = key_playing.moving_armature(meshes[0]) if in_bones(meshes[0]) else meshes[0].data.shape_keys
+    if off > 1e-6 and moved is not None and animation.actions(moved):
         rate = scene.render.fps / base
         text = (
             f"glTF export counts {scene.render.fps * base:g} frames a second where the scene plays {rate:g}, so {names} would move "

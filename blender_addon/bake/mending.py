@@ -13,8 +13,8 @@ from ..logic.names import describe
 from ..logic.sentences import plural
 from ..logic.tasks import Task, span
 from ..saved import bakes as saved_bakes
-from ..scene import animation, key_playing, writing
-from . import baking, clips, export_check, fbx_traps, finishing, remaking, showing
+from ..scene import animation, bakes, helper_playing, key_playing, writing
+from . import baking, clips, export_check, fbx_traps, finishing, remaking, showing, targets
 from .traps import ExportSettings, armature_modifiers, clip_ranges, muted_keys, played_range
 
 #: A remedy: `(mesh, scene, view layer)` gives what was done, or the task that does it.
@@ -76,7 +76,10 @@ def finish(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
 
 def bake_posed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
     """Bakes all clips of the present bake anew in posed space, and finishes it."""
-    task = remaking.bake_again(obj, scene, view_layer, saved_bakes.playing(obj), space="POSED", replace=True)
+    bake, changes = saved_bakes.playing(obj), {"space": "POSED", "replace": True}
+    if bakes.moves_bones(bake):  # shape keys hold what bones cannot
+        changes |= {"kind": targets.TARGETS[0].key, "name": ""}
+    task = remaking.bake_again(obj, scene, view_layer, bake, **changes)
     yield from span(task, 0.0, 1.0)
     return finish(obj, scene, view_layer)
 
@@ -90,6 +93,7 @@ def play_baked_action(obj: bpy.types.Object, _scene, _view_layer) -> str:
     slots = animation.slots_of(action, "OBJECT")
     animation.assign(data, action, slots[0] if slots else None)
     key_playing.follow_shown(obj)
+    helper_playing.follow(obj)
     if clips.mismatch_warning(obj):
         raise Refusal(
             f"{describe(armature)} has “{action.name}” active and plays something else: end the solo of its NLA tracks"

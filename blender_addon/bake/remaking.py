@@ -10,7 +10,7 @@ import bpy
 from ..logic.tasks import Task
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewBake
-from ..scene import bake_files
+from ..scene import bake_files, bakes
 from . import baking, targets
 from .vertex_textures import image_of
 
@@ -19,7 +19,10 @@ FIRST_CHOICE = "COMPRESSED"
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
 #: What is kept of the choices in Bake As….
-CHOICES = ("target", "name", "tolerance", "folder", "image")
+CHOICES = ("target", "name", "tolerance", "folder", "image", "bones", "influences")
+
+#: Those beside the target and its error, which have no first ones of their own.
+FURTHER_CHOICES = ("name", "folder", "image", "bones", "influences")
 
 
 def values_of(bake: ThewBake) -> dict[str, Any]:
@@ -27,6 +30,8 @@ def values_of(bake: ThewBake) -> dict[str, Any]:
     values = {"target": bake.kind} | form_of(bake)
     if "tolerance" in values:
         values["tolerance"] *= MILLIMETRES
+    if bakes.moves_bones(bake):  # bones are fitted to all clips at once
+        values["anew"] = True
     return values
 
 
@@ -37,6 +42,8 @@ def form_of(bake: ThewBake) -> dict[str, Any]:
         form["tolerance"] = bake.tolerance
     if bake_files.files_of(bake.clips):
         form["image"] = image_of(bake)
+    if bakes.moves_bones(bake):
+        form |= {"bones": bake.bones, "influences": bake.influences}
     return form
 
 
@@ -77,7 +84,7 @@ def chosen_values(obj: bpy.types.Object) -> dict[str, Any]:
     if choice.target not in known:
         return {"target": FIRST_CHOICE}
     values = {"target": choice.target, "tolerance": choice.tolerance}
-    return values | {name: getattr(choice, name) for name in ("name", "folder", "image") if getattr(choice, name)}
+    return values | {name: getattr(choice, name) for name in FURTHER_CHOICES if getattr(choice, name)}
 
 
 def choose(obj: bpy.types.Object, values: dict[str, Any]) -> None:

@@ -24,10 +24,18 @@ from .target import Source, Target
 
 def riders_to_bake(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
     """Returns the enabled riders of a body, which are baked along with it. Raises a `Refusal` for one that cannot be baked."""
-    found = [obj for obj in riding.riders_of(body) if obj.thew.enabled]
+    left = left_out(body, target)
+    found = [obj for obj in riding.riders_of(body) if obj.thew.enabled and obj not in left]
     for obj in found:
         check(obj, target)
     return found
+
+
+def left_out(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
+    """Returns the enabled riders that a target leaves as they are."""
+    if not hasattr(target, "leaves"):
+        return []
+    return [obj for obj in riding.riders_of(body) if obj.thew.enabled and target.leaves(obj)]
 
 
 def check(obj: bpy.types.Object, target: Target) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..logic.names import describe
 from ..logic.sentences import join_words
-from ..scene.mesh import read_groups
+from ..scene.mesh import read_shown_groups
 from .traps import (
     NOTICE,
     USD_POINTS,
@@ -143,7 +143,7 @@ def skin_numbers(obj: bpy.types.Object, settings: ExportSettings) -> tuple[int, 
 def read_skin(obj: bpy.types.Object) -> tuple[int, str]:
     """Reads `skin_numbers` from the weights."""
     bones = {bone.name: bone for modifier in armature_modifiers(obj) for bone in modifier.object.data.bones}
-    group, vertex, weight = read_groups(obj.data)
+    group, vertex, weight = read_shown_groups(obj.data)
     group, vertex = group[weight > MIN_WEIGHT], vertex[weight > MIN_WEIGHT]
     owners = [bones.get(each.name) for each in obj.vertex_groups]
     deforms = np.array([bone is not None and bone.use_deform for bone in owners], dtype=bool)

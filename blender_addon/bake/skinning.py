@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..logic.spaces import diagonal
-from ..scene import stack
+from ..scene import helper_weights, own_skin, stack
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import Subject
 
@@ -95,6 +95,7 @@ class Probe:
         cloud.free()
         for group in source.vertex_groups:
             self.obj.vertex_groups.new(name=group.name)
+        helper_weights.restore_groups(self.obj, own_skin.kept_groups(source))
         for other in armature_modifiers(self.subject):
             copy = self.obj.modifiers.new(other.name, "ARMATURE")
             for name in MODIFIER_SETTINGS:

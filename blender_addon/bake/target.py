@@ -37,6 +37,18 @@ class SkinMotion:
 
 
 @dataclass(frozen=True)
+class BoneMotion:
+    """The bones of a mesh over a clip as its Armature modifier has them, in the armature's space and units."""
+
+    bones: list[str]  # the artist's, those with weights
+    weights: np.ndarray  # [n, b], of sum 1 in each row
+    rest: np.ndarray  # [n, 3] the vertices before the modifier, object space
+    poses: np.ndarray  # [f, b, 4, 4] from rest to posed
+    places: np.ndarray  # [f, 4, 4] from the mesh's object space to the armature's
+    metres: float  # length of a unit of the armature's space in metres of the character
+
+
+@dataclass(frozen=True)
 class Source:
     """One object whose motion is baked over one clip: a body, or a rider. All arrays are in its object space."""
 
@@ -74,6 +86,7 @@ class Content:
     miss: float = 0.0  # largest distance from the live motion, as a part of the size
     worst: Miss = Miss()
     skin: SkinMotion | None = None  # None: not known
+    bones: BoneMotion | None = None  # of targets that read the bones along
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,8 @@ class BakeRequest:
     settings: str = ""  # a hash of the settings that are baked
     folder: str = ""  # for files, as Blender writes paths; empty: beside the .blend
     image: str = "EXR"  # format of textures, an item of `vertex_textures.IMAGES`
+    bones: int = 16  # most helper bones of each mesh
+    influences: int = 4  # most bones of a vertex, helpers among them
 
 
 @dataclass
@@ -110,6 +125,8 @@ class PendingBake:
     made: Any = None  # the target's own notes, filled as it goes
     #: What `write` notes for the record of each clip, by the names of `saved.bakes.ThewClip`.
     notes: list[dict[str, Any]] = field(default_factory=list)
+    #: What `swap` notes for the record of the bake, by the names of `saved.bakes.ThewBake`.
+    bake_notes: dict[str, Any] = field(default_factory=dict)
     #: Largest distance of each clip from the flesh as it is written, where packing changed that of its content.
     worst: list[Miss] = field(default_factory=list)
 
@@ -117,9 +134,10 @@ class PendingBake:
 class Target(Protocol):
     """A form in which bakes are written.
 
-    It may have six more: `space`, the only one in which it bakes; `writes_files`, true if it does; `default_tolerance`, the error allowed
-    where none is given, in metres; `check_request(request)`, which refuses before any work; `remark(request)`, a sentence for the artist;
-    and `settle(pending)`, which moves files to their places after every object's `write`, and which `discard` undoes.
+    It may have more: `space`, the only one in which it bakes; `writes_files`, true if it does; `default_tolerance`, the error allowed
+    where none is given, in metres; `check_request(request)` and `check_plans(obj, request, plans)`, which refuse before any work;
+    `leaves(obj)`, whether a rider stays as it is; `remark(request)` and `result_remark(obj, bake)`, sentences for the artist; and
+    `settle(pending)`, which moves files to their places after every object's `write`, and which `discard` undoes.
     """
 
     key: str  # saved in files and named in scripts: never changed

@@ -3,17 +3,27 @@
 
 from __future__ import annotations
 
+import bpy
+
 from ..logic.errors import Refusal
 from ..logic.sentences import join_words
 from ..scene import bakes
 from .compressed import CompressedKeys
+from .helper_bones import HelperBones
 from .point_caches import MDD, PC2
 from .shape_keys import ShapeKeys
 from .target import BakeRequest, Target
 from .vertex_textures import VertexTexture
 
 #: All targets, the default first.
-TARGETS: tuple[Target, ...] = (ShapeKeys(), CompressedKeys(), PC2(), MDD(), VertexTexture())
+TARGETS: tuple[Target, ...] = (
+    ShapeKeys(),
+    CompressedKeys(),
+    HelperBones(),
+    PC2(),
+    MDD(),
+    VertexTexture(),
+)
 
 #: Items of Blender's enumeration of targets.
 TARGET_ITEMS = tuple((target.key, target.label, target.description) for target in TARGETS)
@@ -27,10 +37,12 @@ def target_by_key(key: str) -> Target:
     raise Refusal(f"There is no bake target “{key}”: there are {join_words([target.key for target in TARGETS])}")
 
 
-def remarks_of(target: Target, request: BakeRequest) -> list[str]:
-    """Returns the remarks of a target on a bake that was made."""
-    text = target.remark(request) if hasattr(target, "remark") else ""
-    return [text] if text else []
+def remarks_of(target: Target, request: BakeRequest, objects: list[bpy.types.Object]) -> list[str]:
+    """Returns the remarks of a target on a bake of these objects that was made."""
+    texts = [target.remark(request)] if hasattr(target, "remark") else []
+    if hasattr(target, "result_remark"):
+        texts += [target.result_remark(obj, bakes.find(obj, request.name)) for obj in objects]
+    return [text for text in texts if text]
 
 
 # Remove, Show Live and Show Bake reach every target through these.

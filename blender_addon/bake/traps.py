@@ -12,7 +12,7 @@ import bpy
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
-from ..scene import key_curves, key_playing, writing
+from ..scene import helper_playing, key_curves, key_playing, writing
 from . import clips
 
 #: Parts of the identifiers of exporters, and the formats that these write.
@@ -232,6 +232,11 @@ def plays_bake(obj: bpy.types.Object) -> bool:
     """Returns whether keys that Thew baked are playing."""
     bake = saved_bakes.playing(obj)
     return bake is not None and any(not key.mute for key in writing.keys_of(obj, bake))
+
+
+def in_bones(obj: bpy.types.Object) -> bool:
+    """Returns whether helper bones play a bake of the mesh."""
+    return helper_playing.is_shown(obj)
 
 
 def played_range(obj: bpy.types.Object) -> tuple[int, int] | None:

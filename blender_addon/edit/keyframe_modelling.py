@@ -13,7 +13,7 @@ from ..logic.picking import Hit, Picker
 from ..logic.spaces import inverse
 from ..logic.tasks import finish
 from ..saved.timing import curve_time
-from ..scene.mesh import read_groups
+from ..scene.own_skin import read_groups
 
 #: (vertex, target in the world).
 DraggedPoint = tuple[int, np.ndarray]
@@ -72,7 +72,7 @@ def world_maps(obj: bpy.types.Object) -> np.ndarray:
         return np.broadcast_to(mine, (count, 4, 4)).copy()
     armature = found.object
     there = np.array(armature.matrix_world, dtype=np.float64)
-    group, vertex, weight = read_groups(obj.data)
+    group, vertex, weight = read_groups(obj)
     total, maps = np.zeros(count), np.zeros((count, 4, 4))
     for each in obj.vertex_groups:
         bone = armature.pose.bones.get(each.name)

@@ -10,6 +10,7 @@ from ..rigs import drivers
 from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
 from ..saved.samples import quiet_edits
+from ..scene.own_skin import own_group_names, read_groups
 
 
 def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
@@ -43,13 +44,10 @@ def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> s
     """Returns the active bone of the armature if it has weight here, or else the bone with most weight."""
     if armature is None:
         return ""
-    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
+    names = own_group_names(obj, armature)
     active = armature.data.bones.active
     if active is not None and active.name in names.values():
         return active.name
-    total: dict[int, float] = {}
-    for vertex in obj.data.vertices:
-        for group in vertex.groups:
-            if group.group in names:
-                total[group.group] = total.get(group.group, 0.0) + group.weight
+    groups, _, weights = read_groups(obj)
+    total = {index: float(weights[groups == index].sum()) for index in names if (groups == index).any()}
     return names[max(total, key=total.__getitem__)] if total else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import bpy
 
 from ..logic.states import UNREAD_CONDITION, Condition
-from ..scene import cache_playing, key_playing, key_tracks, poses, texture_playing
+from ..scene import cache_playing, helper_playing, key_playing, key_tracks, poses, texture_playing
 from .registers import Register
 
 #: Package of the exporter that plays the keys' clips itself.
@@ -59,7 +59,8 @@ def look(scene: bpy.types.Scene) -> None:
 
 def is_shown(obj: bpy.types.Object) -> bool:
     """Returns whether an object shows its bake, of whatever kind."""
-    return key_playing.is_shown(obj) or cache_playing.is_shown(obj) or texture_playing.is_shown(obj)
+    players = key_playing, cache_playing, texture_playing, helper_playing
+    return any(player.is_shown(obj) for player in players)
 
 
 def follow(obj: bpy.types.Object) -> None:
@@ -69,6 +70,8 @@ def follow(obj: bpy.types.Object) -> None:
         cache_playing.follow(obj)
     if texture_playing.is_shown(obj):
         texture_playing.follow(obj)
+    if helper_playing.is_shown(obj):
+        helper_playing.follow(obj)
 
 
 def signature(obj: bpy.types.Object) -> tuple:

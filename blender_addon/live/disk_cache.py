@@ -25,6 +25,7 @@ from ..logic.native import core
 from ..logic.states import Clip
 from ..logic.tasks import Task, Work
 from ..scene import cache_files, poses, rig_controls
+from ..scene.own_skin import own_pose_bones
 from . import simulating
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
@@ -108,7 +109,7 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
     content = cache_files.read(obj)
     if not content:
         return None
-    marked, bones = poses.marked_cycle(subject, scene), len(subject.armature.pose.bones)
+    marked, bones = poses.marked_cycle(subject, scene), len(own_pose_bones(subject.armature))
     moving = rig_controls.control_animation(obj)
 
     def open_kept(_progress):

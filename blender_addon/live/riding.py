@@ -24,7 +24,8 @@ from ..logic.states import UNREAD_CONDITION, Condition, Event, Mesh
 from ..saved.units import length
 from ..scene import modifier, reading
 from ..scene.character import world_matrix
-from ..scene.mesh import active_attribute, basis_positions, numbers, read_groups
+from ..scene.mesh import active_attribute, basis_positions, numbers
+from ..scene.own_skin import own_group_names, read_groups
 from ..scene.poses import bone_matrix
 from . import skin
 from .events import report_event
@@ -136,8 +137,8 @@ def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
         body = reading.armature_of(obj.thew.body) if obj.thew.body is not None else None
         return np.ones((len(obj.data.vertices), 1)) if body is not None and carrying_bone_or_none(body, obj) else None
     bones = found.object.data.bones
-    columns = [g.index for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform]
-    group, vertex, weight = read_groups(obj.data)
+    columns = [g for g, name in own_group_names(obj, found.object).items() if bones[name].use_deform]
+    group, vertex, weight = read_groups(obj)
     weights = np.zeros((len(obj.data.vertices), max(len(obj.vertex_groups), 1)))
     weights[vertex, group] = weight
     weights = weights[:, columns]

@@ -47,7 +47,7 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     bake = saved_bakes.playing(obj)
     held = (
         stack.modifiers_in_bake(obj, armature, bake.space)
-        if baked and armature is not None and bake is not None
+        if baked and armature is not None and bake is not None and not bakes.moves_bones(bake)
         else []
     )
     for other in held:

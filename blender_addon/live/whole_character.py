@@ -18,7 +18,8 @@ from ..logic.spaces import transform
 from ..logic.tasks import Progress, Task, Work, span
 from ..scene import reading
 from ..scene.character import world_matrix
-from ..scene.mesh import basis_positions, read_groups, triangles_of
+from ..scene.mesh import basis_positions, triangles_of
+from ..scene.own_skin import read_groups
 from . import jobs, riding
 from .session import register
 
@@ -97,7 +98,7 @@ def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, f
         return {}
     bones = armature.data.bones
     names = {group.index: group.name for group in obj.vertex_groups if group.name in bones}
-    groups, _, weights = read_groups(obj.data)
+    groups, _, weights = read_groups(obj)
     total = {name: float(weights[groups == index].sum()) for index, name in names.items()}
     whole = sum(total.values())
     if whole <= 0.0:

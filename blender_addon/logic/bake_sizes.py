@@ -32,8 +32,20 @@ def size_text(bytes_: float) -> str:
     return f"{bytes_ / 1e3:.3g} kB"
 
 
-def estimate(kind: str, frames: int, vertices: int) -> str:
+#: Bytes of a helper bone in a frame: three numbers of its place and four of its rotation, in single precision.
+BONE_BYTES = 28
+
+#: Bytes of a bone of a vertex in files: its number, and its weight in single precision.
+INFLUENCE_BYTES = 6
+
+
+def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: int = 0) -> str:
     """Returns the size of a bake of this kind in words, for all its frames together; "" for an unknown kind."""
+    if kind == "HELPER_BONES":
+        curves, weights = (
+            size_text(size) for size in (frames * bones * BONE_BYTES, vertices * influences * INFLUENCE_BYTES)
+        )
+        return f"{plural(bones, 'bone')}, {curves} of curves and {weights} of weights"
     if kind == "SHAPE_KEYS":
         return f"{plural(frames, 'key')}, {size_text(frames * vertices * VERTEX_BYTES)}"
     if kind == "COMPRESSED":
@@ -51,10 +63,10 @@ def estimate(kind: str, frames: int, vertices: int) -> str:
     return ""
 
 
-def estimate_lines(kind: str, clips: Sequence[int], vertices: int) -> list[str]:
+def estimate_lines(kind: str, clips: Sequence[int], vertices: int, bones: int = 0, influences: int = 0) -> list[str]:
     """Returns the size of a bake in words, and what engines take of it; `clips`: number of frames of each."""
     frames = sum(clips)
-    lines = [estimate(kind, frames, vertices)]
+    lines = [estimate(kind, frames, vertices, bones, influences)]
     if kind == "SHAPE_KEYS":
         lines.append(limit_text(frames))
     if kind == "COMPRESSED":

@@ -6,6 +6,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..bake import bake_records, baking, finishing, remaking, showing, targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
 from ..bake.vertex_textures import IMAGES
 from ..live import riding, updates
 from ..logic.names import describe
@@ -27,6 +28,26 @@ def tolerance_property():
         max=1e4,
         soft_min=0.1,
         soft_max=20.0,
+    )
+
+
+def bones_property():
+    """Returns the property of the number of helper bones."""
+    return fresh_property(
+        IntProperty, "Bones", "Number of helper bones that each mesh gets at most; for Helper Bones", default=16, min=1,
+        max=MAX_BONES, soft_max=64,
+    )  # fmt: skip
+
+
+def influences_property():
+    """Returns the property of the number of bones of a vertex."""
+    return fresh_property(
+        IntProperty,
+        "Influences",
+        "Number of bones that a vertex follows at most, helper bones among them: every engine takes 4; for Helper Bones",
+        default=4,
+        min=1,
+        max=MAX_INFLUENCES,
     )
 
 
@@ -67,6 +88,8 @@ class Bake(Job):
         subtype="DIR_PATH",
     )
     image: fresh_property(EnumProperty, "Image", "Format of a vertex texture", items=IMAGES, default="EXR")
+    bones: bones_property()
+    influences: influences_property()
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
     anew: fresh_property(
         BoolProperty,
@@ -92,7 +115,7 @@ class Bake(Job):
             obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target,
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
             tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
-            folder=self.folder, image=self.image, anew=self.anew,
+            folder=self.folder, image=self.image, anew=self.anew, bones=self.bones, influences=self.influences,
         )  # fmt: skip
 
     def report_success(self, obj, result):

@@ -15,7 +15,7 @@ from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewClipTick
 from ..scene import armature_actions, bake_files, key_playing
 from ..ui.layouts import draw_text
-from .bake import tolerance_property
+from .bake import bones_property, influences_property, tolerance_property
 from .operator_bases import fresh_property
 
 #: Width of the dialog in pixels, and the letters that fit on a line of it.
@@ -33,6 +33,8 @@ class THEW_OT_bake_as(bpy.types.Operator):
     )
     clips: fresh_property(EnumProperty, "Clips", "What is baked", items=CLIP_CHOICES, default="SCENE")
     tolerance: tolerance_property()
+    bones: bones_property()
+    influences: influences_property()
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
@@ -81,6 +83,9 @@ class THEW_OT_bake_as(bpy.types.Operator):
                 column.prop(tick, "chosen", text=tick.name)
         if self.target == "COMPRESSED":
             layout.prop(self, "tolerance")
+        if self.target == "HELPER_BONES":
+            layout.prop(self, "bones")
+            layout.prop(self, "influences")
         if self.target == "VERTEX_TEXTURE":
             layout.prop(self, "image")
         if self.writes_files:
@@ -108,7 +113,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
             return [sentence(str(error))]
         frames, vertices = sum(clips), len(obj.data.vertices)
         told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
-        told += bake_sizes.estimate_lines(self.target, clips, vertices)
+        told += bake_sizes.estimate_lines(self.target, clips, vertices, self.bones, self.influences)
         if self.writes_files and not self.folder.strip() and not bpy.data.filepath:
             told.append("save the .blend first, or name a folder: Blender empties the one of its temporary files")
         others = self.other_clips(context)
@@ -150,6 +155,8 @@ class THEW_OT_bake_as(bpy.types.Operator):
         values = {"target": self.target, "clips": self.clips, "name": self.name, "anew": self.anew}
         if self.target == "COMPRESSED":
             values["tolerance"] = self.tolerance
+        if self.target == "HELPER_BONES":
+            values |= {"bones": self.bones, "influences": self.influences}
         if self.target == "VERTEX_TEXTURE":
             values["image"] = self.image
         if self.writes_files:

@@ -11,6 +11,8 @@ import numpy as np
 from ..bake.bake_result import BakeResult, miss_remark
 from ..live import keyframed
 from ..logic.sentences import join_words, plural
+from ..saved import bakes as saved_bakes
+from ..scene import bakes
 
 
 @dataclass
@@ -55,10 +57,11 @@ def own_motion(flesh) -> tuple[float, float]:
 def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) -> MeshReport:
     """Returns the report on a body or a rider that was baked; `flesh`: the live flesh, with the clip of the scene's range."""
     clips = f" of {plural(len(baked.clips), 'clip')}" if baked.clips else ""
-    text = (
-        f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(baked.names)} keys{clips} in "
-        f"{baked.space.lower()} space, {seconds:.1f} s"
-    )
+    bake = saved_bakes.named(obj, baked.bake)
+    what = f"{len(baked.names)} keys{clips} in {baked.space.lower()} space"
+    if bakes.moves_bones(bake):
+        what = f"{bakes.describe_bake(obj, bake)}{clips}"
+    text = f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {what}, {seconds:.1f} s"
     if baked.clips:
         text += f": {', '.join(baked.clips)}"
     else:

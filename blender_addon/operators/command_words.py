@@ -7,6 +7,7 @@ import argparse
 
 from ..bake import targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
 from ..saved.choices import BAKE_SPACES, METHODS
 from ..saved.properties import ThewSettings
 
@@ -17,6 +18,18 @@ def count(word: str) -> int:
     if not setting.hard_min <= number <= setting.hard_max:
         raise argparse.ArgumentTypeError(f"{number} modes: choose {setting.hard_min} to {setting.hard_max}")
     return number
+
+
+def within(low: int, high: int, what: str):
+    """Returns a parser of a number from `low` to `high`."""
+
+    def parse(word: str) -> int:
+        number = int(word)
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{number} {what}: choose {low} to {high}")
+        return number
+
+    return parse
 
 
 def threads(word: str) -> int:
@@ -67,6 +80,14 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--clips", choices=[choice[0].lower() for choice in CLIP_CHOICES], default=CLIP_CHOICES[0][0].lower(),
         help="the scene's range, the actions named by --actions, or all actions of each armature (scene)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--bones", metavar="N", type=within(1, MAX_BONES, "bones"), default=16,
+        help="most helper bones of each mesh, for the target helper_bones (16)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--influences", metavar="N", type=within(1, MAX_INFLUENCES, "influences"), default=4,
+        help="most bones of a vertex, for the target helper_bones (4)",
     )  # fmt: skip
     bake.add_argument("--actions", metavar="NAME", nargs="+", help="bake these actions, each over its own frames")
     bake.add_argument(

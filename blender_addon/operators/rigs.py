@@ -21,6 +21,7 @@ from ..saved.rigs import guide_property, template_property
 from ..saved.samples import quiet_edits, record, show_sliders, start_samples
 from ..scene import windows
 from ..scene.bind_pose import BindPose
+from ..scene.own_skin import is_helper
 from ..scene.reading import armature_of
 from .operator_bases import Job, chosen_index, fresh_property, option
 from .rig_edit import RigEdit
@@ -226,7 +227,7 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
         if armature is None:
             raise Refusal(f"“{obj.name}” has no armature, so no bone can drive its rigs")
         bone = self.bone or drivers.joint_of(obj, rig)
-        if bone not in armature.pose.bones:
+        if bone not in armature.pose.bones or is_helper(armature.data.bones[bone]):
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
         flesh = fleshes.known_state(obj)

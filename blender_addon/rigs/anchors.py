@@ -19,6 +19,7 @@ from ..saved.rigs import ThewRig
 from ..saved.samples import quiet_edits
 from ..scene.bone_marks import find_marked_bone, mark_bone, unmark_bones
 from ..scene.mesh import basis_positions, keep_active_attribute, numbers, triangles_of
+from ..scene.own_skin import used_bone_tokens
 from ..scene.reading import armature_of
 
 #: Name of the attribute that marks faces.
@@ -189,4 +190,5 @@ def unmark(obj: bpy.types.Object) -> None:
     if armature is not None:
         every = [other.thew for other in bpy.data.objects if other.type == "MESH"]
         limbs = {token for thew in every for limb in thew.limbs for _, token in limb.saved_bones()}
-        unmark_bones(armature, limbs | {rig.bone_token for thew in every for rig in thew.rigs})
+        used = limbs | used_bone_tokens()
+        unmark_bones(armature, used | {rig.bone_token for thew in every for rig in thew.rigs})

@@ -19,6 +19,7 @@ from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..scene import animation, rig_controls
 from ..scene.bind_pose import BindPose
+from ..scene.own_skin import is_helper, own_group_names, own_pose_bones, read_groups
 from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
 from .anchors import find_bone, triangles_and_faces
@@ -78,7 +79,11 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
         return ""
     if position_along(obj, rig, bone) < HEAD_SHARE:
         return bone.name
-    below = [child for child in bone.children_recursive if child.use_deform and child.name in obj.vertex_groups]
+    below = [
+        child
+        for child in bone.children_recursive
+        if child.use_deform and child.name in obj.vertex_groups and not is_helper(child)
+    ]
     nearest = min(
         below,
         key=lambda child: (
@@ -101,16 +106,19 @@ def carrying_bone(obj: bpy.types.Object, rig: ThewRig) -> str:
     armature = armature_of(obj)
     if rig.guide == "BONE":
         return find_bone(armature, rig)
-    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
+    names = own_group_names(obj, armature)
     if rig.guide == "SKIN":
         corners, _ = triangles_and_faces(obj.data)
         if not 0 <= rig.face < len(corners):
             return ""
         total: dict[int, float] = {}
+        groups, vertices, weights = read_groups(obj)
         for corner, share in zip(corners[rig.face].tolist(), rig.barycentric, strict=True):
-            for group in obj.data.vertices[corner].groups:
-                if group.group in names:
-                    total[group.group] = total.get(group.group, 0.0) + share * group.weight
+            for group, weight in zip(
+                groups[vertices == corner].tolist(), weights[vertices == corner].tolist(), strict=True
+            ):
+                if group in names:
+                    total[group] = total.get(group, 0.0) + share * weight
         return names[max(total, key=total.__getitem__)] if total else ""
     there = rest_point(obj, rig)
     bones = [bone for bone in armature.data.bones if bone.name in names.values()]
@@ -192,13 +200,12 @@ def angle_of(turn: Quaternion, axis: str) -> float:
 
 def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> list[Quaternion]:
     """Returns the turns of a bone in its own space: now, and in all frames that were read (`Motion.raw`)."""
-    poses, index = armature.pose.bones, armature.pose.bones.find(bone)
-    posed = poses[index]
+    posed, places = armature.pose.bones[bone], {each.name: i for i, each in enumerate(own_pose_bones(armature))}
     rest = posed.bone.matrix_local
     unparent = Matrix.Identity(4) if posed.parent is None else posed.parent.bone.matrix_local.inverted_safe()
-    parent = -1 if posed.parent is None else poses.find(posed.parent.name)
+    index, parent = places[bone], -1 if posed.parent is None else places[posed.parent.name]
     frames = [[bone_matrix(armature, p.name) for p in (posed, posed.parent) if p is not None]]
-    if raw is not None and raw.shape[1] == 16 * len(poses) + 32:
+    if raw is not None and raw.shape[1] == 16 * len(places) + 32:
         frames += [[frame[i] for i in (index, parent) if i >= 0] for frame in bone_matrices(raw)]
     turns = []
     for matrices in frames:

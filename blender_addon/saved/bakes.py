@@ -49,6 +49,9 @@ class ThewClip(bpy.types.PropertyGroup):
     file: record(StringProperty, "The file of this clip, relative to the .blend")
     modifier: record(IntProperty, "Persistent id of the modifier that plays the file; 0: none")
     layer: record(StringProperty, "Name of the UV layer with the texel of each vertex, where it was made for the bake")
+    moves_bones: record(
+        BoolProperty, "The curves of the bake move bones of the armature, in the slot of its own curves"
+    )
     made_slot: record(BoolProperty, "The slot was made for the bake")
     made_curves: record(BoolProperty, "The action with the curves was made for the bake")
     made_range: record(BoolProperty, "The action's manual frame range was set for the bake")
@@ -79,6 +82,8 @@ class ThewBakeChoice(bpy.types.PropertyGroup):
     tolerance: record(FloatProperty, "Largest distance allowed, in millimetres of the character", default=2.0)
     folder: record(StringProperty, "Folder for files; empty: beside the .blend")
     image: record(StringProperty, "Format of textures", default="EXR")
+    bones: record(IntProperty, "Largest number of helper bones", default=16)
+    influences: record(IntProperty, "Largest number of bones of a vertex", default=4)
 
 
 class ThewBake(bpy.types.PropertyGroup):
@@ -91,6 +96,12 @@ class ThewBake(bpy.types.PropertyGroup):
     keys: record(StringProperty, "Names of the baked shape keys, one per line")
     plays: record(BoolProperty, "This bake plays while the object shows its bake")
     settings: record(StringProperty, "A hash of the settings that were baked")
+    resting_error: record(
+        FloatProperty, "Largest distance of the skin from the plain one while helper bones rest, in metres"
+    )
+    bones: record(IntProperty, "Number of helper bones that was asked for; 0: the bake is of another kind")
+    influences: record(IntProperty, "Largest number of bones of a vertex that was asked for")
+    token: record(StringProperty, "Mark of the helper bones that were made for the bake, and of their weights")
     clips: CollectionProperty(type=ThewClip, description="Clips of the bake")
 
     @property

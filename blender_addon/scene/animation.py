@@ -36,11 +36,16 @@ def curves_of(action: bpy.types.Action, slot):
 
 def ensure_curves(action: bpy.types.Action, slot):
     """Returns the collection of F-curves of a slot, made where the action has none for it (`slot` None: before 4.4)."""
+    return ensure_bag(action, slot).fcurves
+
+
+def ensure_bag(action: bpy.types.Action, slot):
+    """Returns what holds the F-curves of a slot and their groups, made where the action has none (`slot` None: before 4.4)."""
     if not hasattr(action, "layers"):
-        return action.fcurves
+        return action
     layer = action.layers[0] if len(action.layers) else action.layers.new("Layer")
     strip = layer.strips[0] if len(layer.strips) else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(slot, ensure=True).fcurves
+    return strip.channelbag(slot, ensure=True)
 
 
 def every_curve(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:

@@ -28,6 +28,8 @@ class Kind:
     """Plays or mutes the bake."""
     remove: Callable[[bpy.types.Object, ThewBake], None]
     """Removes everything that was made for the bake, but not its record."""
+    moves_bones: bool = False
+    """Whether it plays by bones of the armature: it has no space, and the modifiers before the armature go on acting."""
 
 
 kinds: list[Kind] = []
@@ -36,6 +38,12 @@ kinds: list[Kind] = []
 def kind_of(bake: ThewBake) -> Kind | None:
     """Returns the kind of a bake; None for one that only a later version knows."""
     return next((kind for kind in kinds if kind.key == bake.kind), None)
+
+
+def moves_bones(bake: ThewBake | None) -> bool:
+    """Returns whether a bake plays by bones of the armature."""
+    kind = kind_of(bake) if bake is not None else None
+    return kind is not None and kind.moves_bones
 
 
 def describe_bake(obj: bpy.types.Object, bake: ThewBake) -> str:

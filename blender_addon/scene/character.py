@@ -17,7 +17,8 @@ from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
 from . import contact_exclusions, flesh_map, frame_dependence, materials, own_frame, stack
-from .mesh import Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
+from .mesh import Groups, basis_positions, mesh_positions, modifiers_on, numbers, triangles_of
+from .own_skin import is_helper, own_bones, own_group_names, read_groups
 from .reading import Subject
 
 
@@ -67,7 +68,7 @@ def rest_mesh(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[n
         if stack.artist_switches(obj, m)[0] and not frame_dependence.reshapes_each_frame(obj, m)
     ]
     if not before:
-        return basis_positions(obj.data), read_groups(obj.data)
+        return basis_positions(obj.data), read_groups(obj)
     on = {modifier.persistent_uid for modifier in before}
     with own_frame.own_frame(scene), modifiers_on(obj, on, basis=True):
         mesh = obj.evaluated_get(depsgraph_of()).data
@@ -77,7 +78,7 @@ def rest_mesh(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[n
                 f"The modifiers before the Armature modifier of {describe(obj)} ({names}) change its vertices from "
                 f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them"
             )
-        return mesh_positions(mesh), read_groups(mesh)
+        return mesh_positions(mesh), read_groups(obj, mesh)
 
 
 def read_character(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> Character:
@@ -98,7 +99,7 @@ def read_character(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> Ch
             "delete or repair them in edit mode"
         )
     bones = armature.data.bones
-    group_bone = {g.index: g.name for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform}
+    group_bone = {g: name for g, name in own_group_names(obj, armature).items() if bones[name].use_deform}
     if not group_bone:
         raise Refusal(
             f"No vertex group of {name} belongs to a deforming bone of {describe(armature)}: "
@@ -182,12 +183,16 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]
     and must not hold it.
     """
 
-    def is_without_weights(bone) -> bool:
-        return bone.name not in weighted and all(child.name not in weighted for child in bone.children_recursive)
+    def is_free(bone) -> bool:
+        return (
+            not is_helper(bone)
+            and bone.name not in weighted
+            and all(child.name not in weighted for child in bone.children_recursive)
+        )
 
     wanted = set(weighted)
     for name in weighted:
-        wanted.update(child.name for child in bones[name].children if is_without_weights(child))
+        wanted.update(child.name for child in bones[name].children if is_free(child))
     names = [bone.name for bone in bones if bone.name in wanted]
     nearest = {name: i for i, name in enumerate(names)}
     for bone in bones:  # parents come before their children
@@ -209,9 +214,9 @@ def bones_elsewhere(subject: Subject, scene: bpy.types.Scene) -> tuple[str, ...]
             carrying.add(obj.parent_bone)
         if any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers):
             names = {group.index: group.name for group in obj.vertex_groups}
-            group, _, weight = read_groups(obj.data)
+            group, _, weight = read_groups(obj)
             carrying.update(names[g] for g in np.unique(group[weight > 0.0]).tolist() if g in names)
-    return tuple(bone.name for bone in armature.data.bones if bone.name in carrying)
+    return tuple(bone.name for bone in own_bones(armature) if bone.name in carrying)
 
 
 def longest_side(subject: Subject, scene: bpy.types.Scene) -> float:
@@ -226,7 +231,7 @@ def longest_side(subject: Subject, scene: bpy.types.Scene) -> float:
             continue
         if any(m.type == "ARMATURE" and m.object == subject.armature for m in obj.modifiers):
             others.append(faces_box(obj))
-    bones = [end for bone in subject.armature.data.bones for end in (bone.head_local, bone.tail_local)]
+    bones = [end for bone in own_bones(subject.armature) for end in (bone.head_local, bone.tail_local)]
     skeleton = transform(np.array(subject.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
     low, high = extents.whole_box(own, others, skeleton)
     side = float((high - low).max()) if np.isfinite(low).all() and np.isfinite(high).all() else 0.0

@@ -17,12 +17,13 @@ from ..logic.errors import Refusal
 from ..logic.keys import CurvePoints
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
-from . import animation
+from . import animation, own_skin
+from .armature_actions import bones_named
 
 
 @dataclass(frozen=True)
 class CurvePlace:
-    """A place for curves of shape keys: an action, and from Blender 4.4 on one of its slots."""
+    """A place for curves: an action, and from Blender 4.4 on one of its slots."""
 
     action: bpy.types.Action
     slot: object = None
@@ -42,9 +43,9 @@ class CurvePlace:
 
 
 def place_of(clip: saved_bakes.ThewClip) -> CurvePlace | None:
-    """Returns the place of a clip's curves; None where it is gone, and for a clip that plays from a file."""
+    """Returns the place of a clip's curves of shape keys; None where it has none, or it is gone."""
     action = clip.curves or clip.action
-    if action is None:
+    if action is None or clip.moves_bones:
         return None
     if not hasattr(action, "slots"):  # an action of bones holds no curves of keys
         return CurvePlace(action) if clip.curves is not None else None
@@ -204,9 +205,9 @@ def artist_range(action: bpy.types.Action) -> tuple[float, float] | None:
     """Returns the curve times over which an action plays without the curves of any bake; None where it has no others."""
     if action.use_frame_range and not is_ranged(action):
         return action.frame_start, action.frame_end
-    baked = {value_path(name) for name in baked_names()}
+    baked, helpers = {value_path(name) for name in baked_names()}, own_skin.every_helper_name()
     curves = (curve for curve in animation.every_curve(action) if curve.data_path not in baked and not curve.is_empty)
-    ranges = [curve.range() for curve in curves]
+    ranges = [curve.range() for curve in curves if not (helpers & bones_named([curve]))]
     if not ranges:
         return None
     return min(float(first) for first, _ in ranges), max(float(last) for _, last in ranges)

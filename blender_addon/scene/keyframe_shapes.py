@@ -17,7 +17,8 @@ from ..logic.spaces import is_singular
 from ..saved import validation
 from ..saved.timing import curve_rate
 from . import keyframe_times, reading
-from .mesh import basis_positions, key_positions, read_groups, triangles_of
+from .mesh import basis_positions, key_positions, triangles_of
+from .own_skin import read_groups
 
 #: Weight above which vertices are in a group. Half of the largest weight.
 WEIGHT_THRESHOLD = 0.5
@@ -170,7 +171,7 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
     if not names:
         return {}
     found = {}
-    group, vertex, weight = read_groups(obj.data)
+    group, vertex, weight = read_groups(obj)
     for each in names:
         mask = found[each] = np.zeros(len(obj.data.vertices), dtype=bool)
         mask[vertex[(group == obj.vertex_groups[each].index) & (weight > WEIGHT_THRESHOLD)]] = True

@@ -14,6 +14,7 @@ from . import own_frame
 from .bone_marks import find_marked_bone, mark_bone
 from .character import Character, read_character, world_matrix
 from .mesh import keep_active_attribute
+from .own_skin import own_bones
 from .reading import Subject, armature_of, subject
 
 #: Attributes that limbs write, and their types.
@@ -35,7 +36,7 @@ def selected_bones(obj: bpy.types.Object) -> list[str]:
     if armature is None:
         raise Refusal(f"{describe(obj)} has no armature: a limb is made along bones")
     chosen = []
-    for bone in armature.data.bones:
+    for bone in own_bones(armature):
         posed = armature.pose.bones.get(bone.name)
         if posed.select if hasattr(posed, "select") else bone.select:  # moved there in Blender 5.0
             chosen.append(bone.name)

@@ -94,12 +94,15 @@ def triangles_of(mesh: bpy.types.Mesh) -> np.ndarray:
 Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def read_groups(mesh: bpy.types.Mesh) -> Groups:
-    """Returns the weights of all vertex groups."""
+def read_shown_groups(mesh: bpy.types.Mesh, finite: bool = True) -> Groups:
+    """Returns the weights of all vertex groups as they are, those of a bake that plays too (see `own_skin.read_groups`).
+
+    `finite`: 0 in place of weights that are no numbers.
+    """
     each = [vertex.groups for vertex in mesh.vertices]
     flat = [entry for groups in each for entry in groups]
     # Filled number by number, without a tuple of each: saves two thirds of the time, during which the window waits.
     group = np.fromiter([entry.group for entry in flat], np.int64, len(flat))
     weight = np.fromiter([entry.weight for entry in flat], np.float32, len(flat))
     vertex = np.repeat(np.arange(len(each), dtype=np.int64), np.fromiter(map(len, each), np.int64, len(each)))
-    return group, vertex, np.nan_to_num(weight)
+    return group, vertex, np.nan_to_num(weight) if finite else weight

@@ -8,12 +8,16 @@ from contextlib import contextmanager
 
 import bpy
 
+from ..saved import bakes as saved_bakes
 from . import bakes, stack
 
 
 @contextmanager
 def without_thew(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
-    """Silences everything of ours on these meshes within the context; modifiers that a bake has switched off act again."""
+    """Silences everything of ours on these meshes within the context; modifiers that a bake has switched off act again.
+
+    The weights of helper bones stay: they move no bone, and changing them takes longer than reading a frame.
+    """
     switched, silenced = [], []
     try:
         for obj in objects:
@@ -24,7 +28,7 @@ def without_thew(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
                 if modifier.show_viewport != wanted:
                     switched.append((modifier, modifier.show_viewport))
                     modifier.show_viewport = wanted
-            if made.shows_bake and obj.thew.enabled:
+            if made.shows_bake and obj.thew.enabled and not bakes.moves_bones(saved_bakes.playing(obj)):
                 silenced.append(obj)
                 bakes.show(obj, False)
         yield

@@ -24,6 +24,7 @@ from ..logic.tasks import Progress, Task
 from ..saved import timing
 from . import animation, colliders, rig_controls, windows
 from .mesh import numbers
+from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
 from .reading import Subject, armature_modifier
 
@@ -139,11 +140,15 @@ def show_hidden(objects: list[bpy.types.Object]) -> Iterator[None]:
 
 
 def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """Returns all pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
+    """Returns the pose matrices of all of the artist's bones (by columns), then the armature's and the mesh's world matrix (by rows),
+    float32[16 B + 32].
+    """
+    rows = own_rows(armature)
     armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
-    bones = armature.pose.bones
+    matrices = numbers(armature.pose.bones, "matrix", 16)
+    matrices = matrices if rows is None else matrices[rows]
     worlds = [np.array(obj.matrix_world, dtype=np.float32).ravel() for obj in (armature, mesh)]
-    return np.concatenate([numbers(bones, "matrix", 16).ravel(), *worlds])
+    return np.concatenate([matrices.ravel(), *worlds])
 
 
 def bone_matrices(raw: np.ndarray) -> np.ndarray:
@@ -165,7 +170,7 @@ class PoseReader:
 
     def __init__(self, subject: Subject, bones: list[str], mesh_rest: np.ndarray):
         self.subject, self.names, self.mesh_rest = subject, bones, mesh_rest
-        place = {bone.name: i for i, bone in enumerate(subject.armature.pose.bones)}
+        place = {bone.name: i for i, bone in enumerate(own_pose_bones(subject.armature))}
         lost = next((name for name in bones if name not in place), None)
         if lost is not None:
             raise LostBone(
@@ -177,6 +182,14 @@ class PoseReader:
 
     def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
         """Returns the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        bones, world, mesh, raw = self.read_bones(depsgraph, frame)
+        maps = bone_maps(world, bones, mesh, self.mesh_rest)
+        return Pose(maps, mesh, rig_controls.evaluated_controls(self.subject.obj, depsgraph), raw)
+
+    def read_bones(
+        self, depsgraph: bpy.types.Depsgraph, frame: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the bones' maps B_b in the armature's space [b, 4, 4], the world matrices of armature and mesh, and all as read."""
         raw = read_raw(self.subject.armature, self.subject.obj, depsgraph)
         pose = bone_matrices(raw)[self.rows].astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
@@ -196,8 +209,7 @@ class PoseReader:
                     f"{describe(obj)} is scaled to zero at frame {frame}: to hide it, key Disable in Viewports and in Renders, or "
                     "scale it to a hundredth"
                 )
-        maps = bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest)
-        return Pose(maps, mesh, rig_controls.evaluated_controls(self.subject.obj, depsgraph), raw)
+        return pose @ self.unrest, world, mesh, raw
 
 
 def play_frames(

@@ -18,6 +18,8 @@ from .panel_places import draw_range, foldout
 #: Sentences on playback where the extension is not installed: of keys, and of files.
 WITHOUT_THEW = "The keys follow the armature's action. Without Thew they stay with the present one: choose another for them too, in the Shape Key Editor"
 FILES_WITHOUT_THEW = "The files follow the armature's action. Without Thew the present clip goes on playing"
+#: The sentence on the vertex groups while helper bones play.
+WEIGHTS_OF_BAKE = "The vertex groups hold the weights of the bake: press Show Live before you paint them"
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
@@ -138,12 +140,13 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     if bake is None or not bakes.describe_bake(obj, bake):
         return
     column, clip = layout.column(align=True), bake.scene_clip
-    space = "rest" if bake.space == "REST" else "posed"
+    space = ", in rest space" if bake.space == "REST" else ", in posed space"
     what, alone = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
-    if clip is not None:
-        draw_text(column, f"{what} of {clip.start} to {clip.end}, in {space} space", width, icon="INFO")
-    else:
-        draw_text(column, f"{what} of {plural(len(bake.clips), 'action')}, in {space} space", width, icon="INFO")
+    if bakes.moves_bones(bake):
+        what, alone, space = "Helper bones", WEIGHTS_OF_BAKE, ""
+    frames = f"{clip.start} to {clip.end}" if clip is not None else plural(len(bake.clips), "action")
+    draw_text(column, f"{what} of {frames}{space}", width, icon="INFO")
+    if clip is None or bakes.moves_bones(bake):
         draw_text(column, sentence(alone), width)
     for remark in (bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)):
         if remark:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traps of exports of helper bones: bones, their weights and their curves leave as a part of the armature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+from ..logic.names import describe
+from ..logic.sentences import join_words, plural
+from ..saved import bakes as saved_bakes
+from ..scene import own_skin
+from ..scene.key_playing import moving_armature
+from . import fbx_traps, gltf_traps
+from .skin_traps import SHAPELESS_MODIFIERS, left_modifier_traps
+from .traps import NOTICE, WARNING, ExportSettings, Trap, exported_range_traps, names_of, setting_trap
+
+#: Options of the glTF exporter that spoil the motion of bones as they spoil that of keys.
+BONE_OPTIONS = {"export_animations", "export_frame_step"}
+#: Settings by which exporters apply modifiers.
+APPLY_SETTINGS = {"glTF": "export_apply", "FBX": "use_mesh_modifiers"}
+
+
+def object_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps of a mesh that plays a bake of helper bones: modifiers that the file lacks."""
+    name = APPLY_SETTINGS.get(settings.format, "")
+    if obj.data.shape_keys is not None:
+        if settings.exporter:
+            yield from left_modifier_traps(obj, settings)
+        return
+    left = [modifier for modifier in obj.modifiers if modifier.type != "ARMATURE" and modifier.show_viewport]
+    if left and settings.value(name) is False:
+        words = join_words([f"“{modifier.name}”" for modifier in left])
+        text = f"{settings.format} export that applies no modifiers writes {describe(obj)} without {words}"
+        shaping = any(modifier.type not in SHAPELESS_MODIFIERS for modifier in left)
+        yield setting_trap(name, obj, text, settings, WARNING if shaping else NOTICE, **{name: True})
+
+
+def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields what an export with these settings would do wrong with the helper bones of `meshes`."""
+    finder = {"glTF": of_gltf, "FBX": of_fbx, "USD": of_usd}.get(settings.format)
+    if meshes and finder is not None:
+        yield from finder(meshes, settings, scene)
+
+
+def of_gltf(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of the glTF exporter."""
+    names = names_of(meshes)
+    yield from gltf_traps.option_traps(meshes, settings, BONE_OPTIONS)
+    yield from gltf_traps.skin_traps(meshes, settings)
+    if settings.value("export_reset_pose_bones") is False and leaves_actions(meshes):
+        text = (
+            "glTF export that does not reset pose bones writes the helper bones of the animation before into those without flesh of "
+            f"{names}"
+        )
+        yield setting_trap("export_reset_pose_bones", meshes[0], text, settings, export_reset_pose_bones=True)
+    yield from gltf_traps.range_traps(meshes, settings, scene)
+    yield from gltf_traps.time_traps(meshes, settings, scene)
+
+
+def leaves_actions(meshes: list[bpy.types.Object]) -> bool:
+    """Returns whether the file has actions without a clip of these bakes."""
+    clips = {clip.action or clip.curves for obj in meshes for clip in saved_bakes.playing(obj).clips}
+    return bool(set(bpy.data.actions) - clips)
+
+
+def of_fbx(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of the FBX exporter."""
+    names = names_of(meshes)
+    if settings.value("bake_anim") is False:
+        text = f"FBX export without baked animation writes {names} without any motion"
+        yield setting_trap("bake_anim", meshes[0], text, settings, bake_anim=True)
+        return
+    step = settings.value("bake_anim_step")
+    if step is not None and step > 1.0:
+        text = (
+            f"FBX export leaves out frames at a sampling rate of {step:g}, and the helper bones of {names} move in each"
+        )
+        yield setting_trap("bake_anim_step", meshes[0], text, settings, bake_anim_step=1.0)
+    yield from fbx_traps.take_traps(meshes, settings, scene)
+    if settings.value("add_leaf_bones"):
+        count = sum(helper_count(obj) for obj in meshes)
+        text = (
+            f"FBX export adds a bone behind every last bone, so {plural(count, 'helper bone')} of {names} "
+            f"{'gets one' if count == 1 else 'get one each'} that moves nothing"
+        )
+        yield setting_trap("add_leaf_bones", meshes[0], text, settings, NOTICE, add_leaf_bones=False)
+
+
+def helper_count(obj: bpy.types.Object) -> int:
+    """Returns the number of helper bones that an object plays."""
+    armature = moving_armature(obj)
+    return 0 if armature is None else len(own_skin.helper_names(armature, saved_bakes.playing(obj).token))
+
+
+def of_usd(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of the USD exporter where it writes skins."""
+    names = names_of(meshes)
+    if settings.value("export_animation") is False:
+        text = f"USD export leaves out animation unless it is told to write it: {names} would stand still"
+        yield setting_trap("export_animation", meshes[0], text, settings, export_animation=True)
+    else:
+        for obj in meshes:
+            yield from exported_range_traps(obj, settings, scene.frame_start, scene.frame_end)
+    if settings.value("export_armatures") is False:
+        text = f"USD export without armatures writes {names} without the bones that move the flesh"
+        yield setting_trap("export_armatures", meshes[0], text, settings, export_armatures=True)

@@ -1,0 +1,558 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Helper Bones: bones that play the flesh of all clips, within the error that the bake tells, and leave nothing behind."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from dancing import ACTIONS, clip_shapes, frames_of, live_shapes, make_dancer, use
+from helpers import activate, flesh_of, make_body, part, play, refusal, size_of, snapshot
+
+NAME = "Helper Bones"
+#: Rounding of Blender's pose and skin, as a part of the size.
+ROUNDING = 1e-5
+
+
+@pytest.fixture
+def dancer(scene):
+    """Builds (mesh with flesh, armature) with the actions Run (active), Walk and Turn."""
+    body, rig = make_dancer()
+    body.parent = rig
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
+def bake(body, **options):
+    """Bakes helper bones of all actions, unless told otherwise; returns the record."""
+    activate(body)
+    options = {"target": "HELPER_BONES", "clips": "ALL", "bones": 6, **options}
+    assert bpy.ops.thew.bake(**options) == {"FINISHED"}
+    return body.thew.bakes[options.get("name", NAME)]
+
+
+def entries(obj) -> list:
+    """Returns all weights of a mesh, in their order, but for those of the automatic map of flesh."""
+    names = {group.index: group.name for group in obj.vertex_groups if group.name != "Flesh"}
+    rows = ((entry for entry in vertex.groups if entry.group in names) for vertex in obj.data.vertices)
+    return [[(names[entry.group], entry.weight) for entry in row] for row in rows]
+
+
+def skeleton(rig) -> list:
+    """Returns everything of an armature that a bake may change."""
+    bones = [
+        (bone.name, bone.parent and bone.parent.name, tuple(bone.head_local), tuple(bone.tail_local))
+        for bone in rig.data.bones
+    ]
+    return [bones, [each.name for each in rig.data.collections], [bone.name for bone in rig.pose.bones]]
+
+
+def curves() -> dict:
+    """Returns all curves of all actions, with their groups and the actions' ranges."""
+    every = part("scene.animation").every_curve
+    return {
+        action.name: (
+            sorted(
+                (
+                    curve.data_path,
+                    curve.array_index,
+                    curve.group.name if curve.group else "",
+                    [tuple(k.co) for k in curve.keyframe_points],
+                )
+                for curve in every(action)
+            ),
+            tuple(action.frame_range),
+            action.use_frame_range,
+        )
+        for action in bpy.data.actions
+    }
+
+
+def everything(body, rig) -> tuple:
+    """Returns all that a refused or removed bake must leave as it was."""
+    state = snapshot(body)
+    state["settings"] = {key: value for key, value in state["settings"].items() if key != "made.notes"}
+    return state, entries(body), skeleton(rig), curves(), sorted(set(body.data.keys()))
+
+
+def helpers_of(rig) -> list[str]:
+    return [bone.name for bone in rig.data.bones if bone.get("thew_helper")]
+
+
+def assert_within(shapes, live, clip) -> None:
+    """Asserts that shapes miss the live ones by the error of a clip, and by no less than nearly that."""
+    metres = part("bake.body_source").metres_per_unit(
+        part("live.session").register.state_of(bpy.data.objects["Body"]),
+        np.array(bpy.data.objects["Body"].matrix_world),
+    )
+    missed = metres * np.linalg.norm(shapes - live, axis=2)
+    rounding = ROUNDING * metres * size_of(live[0])
+    assert missed.max() <= clip.error + rounding
+    assert missed.max() >= clip.error - rounding
+    assert missed[clip.error_frame - clip.start, clip.error_vertex] >= missed.max() - rounding
+
+
+# what is played -------------------------------------------------------------------------------------------------------
+
+
+def test_helper_bones_play_every_clip(dancer):
+    """In each frame of each action the mesh is as far from the live flesh as the record says."""
+    body, rig = dancer
+    live = live_shapes(body, rig)
+    record = bake(body)
+    assert body.thew.made.shows_bake and part("scene.bakes").describe_bake(body, record) == "6 helper bones"
+    assert sorted((clip.label, clip.start, clip.end) for clip in record.clips) == sorted(
+        (name, frames_of(name)[0], frames_of(name)[-1]) for name in ACTIONS
+    )
+    for clip in record.clips:
+        assert_within(clip_shapes(body, rig, clip.label), live[clip.label], clip)
+    plain = clip_shapes(body, rig, "Run") * 0.0
+    assert all(np.abs(clip_shapes(body, rig, name)).max() > plain.max() for name in ACTIONS)
+
+
+def test_helper_bones_are_bones_of_the_armature(dancer):
+    """They deform, hang on the artist's bones, are named after these and lie in a hidden collection; curves are linear and grouped."""
+    body, rig = dancer
+    own = {bone.name for bone in rig.data.bones}
+    bake(body)
+    made = [rig.data.bones[name] for name in helpers_of(rig)]
+    assert len(made) == 6
+    for bone in made:
+        assert bone.parent.name in own and bone.name.startswith(f"flesh.{bone.parent.name}.")
+        assert bone.use_deform and not bone.use_connect and bone.use_inherit_rotation and bone.inherit_scale == "FULL"
+        assert [each.name for each in bone.collections] == ["Flesh"] and not bone.collections[0].is_visible
+    for name in ACTIONS:
+        use(rig, name)
+        moving = part("scene.animation").curves_in(rig.animation_data)
+        mine = [curve for curve in moving if "flesh." in curve.data_path]
+        assert len(mine) == 6 * 7 and all(curve.group.name in curve.data_path for curve in mine)
+        assert all(point.interpolation == "LINEAR" for curve in mine for point in curve.keyframe_points)
+        frames = frames_of(name)
+        assert {tuple(curve.range()) for curve in mine} == {(frames[0] - 1.0, frames[-1] + 1.0)}
+        turns = {}
+        for curve in mine:
+            if curve.data_path.endswith("rotation_quaternion"):
+                turns.setdefault(curve.data_path, []).append([point.co.y for point in curve.keyframe_points])
+        for rows in turns.values():
+            quaternions = np.array(rows).T
+            assert ((quaternions[1:] * quaternions[:-1]).sum(axis=1) > 0.5).all()
+        assert tuple(bpy.data.actions[name].frame_range) == pytest.approx(ACTIONS[name][:2], abs=1e-4)
+
+
+def test_helper_bones_rest_beside_clips(dancer):
+    """Beside a clip, and in an action without one, helper bones do not move against their parents."""
+    body, rig = dancer
+    idle = bpy.data.actions["Walk"].copy()
+    idle.name = "Idle"
+    bake(body, clips="CHOSEN", actions="Run;Walk")
+    use(rig, "Run")
+    bpy.context.scene.frame_set(10)
+    moved = [np.array(rig.pose.bones[name].matrix_basis) for name in helpers_of(rig)]
+    assert max(np.abs(each - np.eye(4)).max() for each in moved) > 1e-3
+    for action, frame in (("Run", 40), ("Run", -3), ("Idle", 13)):
+        use(rig, "Run")
+        bpy.context.scene.frame_set(10)
+        use(rig, action)
+        bpy.context.scene.frame_set(frame)
+        for name in helpers_of(rig):
+            np.testing.assert_allclose(np.array(rig.pose.bones[name].matrix_basis), np.eye(4), atol=1e-6)
+    record = body.thew.bakes[NAME]
+    shown = play(body, frames_of("Walk"))
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    body.thew.enabled = False
+    plain = play(body, frames_of("Walk"))
+    assert np.linalg.norm(shown - plain, axis=2).max() <= record.resting_error + ROUNDING * size_of(plain[0])
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_helper_bones_of_placed_characters(scene, scaled):
+    """Armature and mesh may be turned, moved and scaled, each by itself."""
+    body, rig = make_dancer(("Run",))
+    rig.location, rig.rotation_euler = (3.0, -2.0, 1.0), (0.3, -0.5, 1.2)
+    rig.scale = (1.7, 1.7, 1.7) if scaled else (1.0, 1.0, 1.0)
+    bpy.context.view_layer.update()
+    body.matrix_world = rig.matrix_world.copy()
+    body.location.x += 0.05
+    bpy.context.view_layer.update()
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = live_shapes(body, rig)
+    record = bake(body)
+    assert_within(clip_shapes(body, rig, "Run"), live["Run"], record.clips[0])
+
+
+def test_helper_bones_of_scaled_bones(scene):
+    """A bone that grows carries helper bones that do not; one that grows along one axis alone is refused."""
+    body, rig = make_dancer(("Run",))
+    hip = rig.pose.bones["Hip"]
+    for frame, size in ((1, 1.0), (20, 1.3)):
+        hip.scale = (size, size, size)
+        hip.keyframe_insert("scale", frame=frame)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = live_shapes(body, rig)
+    record = bake(body)
+    assert_within(clip_shapes(body, rig, "Run"), live["Run"], record.clips[0])
+    moving = part("scene.animation").curves_in(rig.animation_data)
+    assert any("flesh." in curve.data_path and curve.data_path.endswith("scale") for curve in moving)
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    hip.scale = (1.0, 3.0, 1.0)
+    hip.keyframe_insert("scale", frame=20)
+    assert "scaled unevenly" in refusal(bpy.ops.thew.bake, target="HELPER_BONES", clips="ALL", bones=6)
+
+
+def test_helper_bones_of_moving_meshes(scene):
+    """A mesh that moves against its armature by itself plays its flesh too."""
+    body, _ = make_dancer(("Run",))
+    for frame, where in ((1, 0.0), (20, 0.1)):
+        body.location = (where, 0.0, 0.0)
+        body.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_set(1)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = play(body, range(1, 21))
+    record = bake(body, clips="SCENE")
+    assert_within(play(body, range(1, 21)), live, record.clips[0])
+
+
+def test_weights_undone(dancer):
+    """Undo takes a bake away with its bones, and brings the artist's weights back; redo plays it again."""
+    body, rig = dancer
+    before = entries(body)
+    bpy.ops.ed.undo_push(message="before")
+    bake(body)
+    shown = clip_shapes(body, rig, "Walk")
+    use(rig, "Run")
+    bpy.ops.ed.undo_push(message="baked")
+    bpy.ops.ed.undo()
+    body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
+    assert entries(body) == before and not helpers_of(rig)
+    bpy.ops.ed.redo()
+    body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
+    np.testing.assert_allclose(clip_shapes(body, rig, "Walk"), shown, atol=1e-6)
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert entries(body) == before
+
+
+def test_helper_bones_of_scene_range(scene):
+    """An armature that nothing animates gets an action, which goes with the bake; one with an action keeps its curves there."""
+    body, rig = make_dancer(("Run",))
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = play(body, range(1, 21))
+    record = bake(body, clips="SCENE")
+    assert record.clips[0].is_scene and set(bpy.data.actions.keys()) == {"Run"}
+    assert_within(play(body, range(1, 21)), live, record.clips[0])
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    rig.animation_data_clear()
+    bpy.data.actions.remove(bpy.data.actions["Run"])
+    rig.location = (0.0, 0.0, 0.0)
+    before = set(bpy.data.actions.keys())
+    bake(body, clips="SCENE")
+    assert len(set(bpy.data.actions.keys()) - before) == 1 and rig.animation_data.action is not None
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert set(bpy.data.actions.keys()) == before and rig.animation_data is None
+
+
+def test_helper_bones_with_time_stretching(scene):
+    """Clips of a scene with Time Stretching play as the live flesh."""
+    scene.render.frame_map_old, scene.render.frame_map_new = 100, 200
+    body, rig = make_dancer(("Run",))
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.simulate(frame_start=2, frame_end=40) == {"FINISHED"}
+    live = play(body, range(2, 41))
+    record = bake(body)
+    assert_within(clip_shapes(body, rig, "Run", range(2, 41)), live, record.clips[0])
+
+
+# the artist's own -----------------------------------------------------------------------------------------------------
+
+
+def test_weights_come_back(dancer, tmp_path):
+    """Hidden or removed, a bake leaves the artist's weights to the bit, in their order; also after a reload, and on a copy."""
+    body, rig = dancer
+    body.vertex_groups["Spine"].add([3, 4], 0.123456789, "REPLACE")
+    body.vertex_groups["Head"].add([3], 0.0, "REPLACE")
+    body.vertex_groups.new(name="Mine").add([1, 2, 3], 0.7, "REPLACE")
+    body.vertex_groups.active_index = 1
+    before = everything(body, rig)
+    bake(body)
+    assert entries(body) != before[1]
+    for _ in range(2):
+        assert bpy.ops.thew.show_live() == {"FINISHED"}
+        assert entries(body) == before[1] and body.vertex_groups.active_index == 1
+        assert not any(rig.data.bones[name].use_deform for name in helpers_of(rig))
+        assert bpy.ops.thew.show_bake() == {"FINISHED"}
+        assert entries(body) != before[1]
+    copy = body.copy()
+    copy.data, copy.name = body.data.copy(), "Copy"
+    bpy.context.scene.collection.objects.link(copy)
+    shown = clip_shapes(body, rig, "Walk")
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert entries(body) == before[1] and len(helpers_of(rig)) == 6
+    np.testing.assert_array_equal(clip_shapes(copy, rig, "Walk"), shown)
+    activate(copy)
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert entries(copy) == before[1]
+    bpy.data.meshes.remove(copy.data)
+    use(rig, "Run")
+    bpy.context.scene.frame_set(1)
+    activate(body)
+    assert everything(body, rig)[1:] == before[1:]
+    bake(body)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"), load_ui=False)
+    body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
+    np.testing.assert_array_equal(clip_shapes(body, rig, "Walk"), shown)
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert entries(body) == before[1]
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert everything(body, rig)[1:] == before[1:]
+
+
+def test_weights_survive_renamed_bones_and_cut_meshes(dancer):
+    """A bone that was renamed, and vertices that were deleted, while a bake played, do not keep weights from coming back."""
+    body, rig = dancer
+    before = entries(body)
+    bake(body)
+    rig.data.bones["Spine"].name = "Torso"
+    rig.data.bones[helpers_of(rig)[0]].name = "Renamed"
+    mesh = body.data
+    activate(body)
+    for vertex in mesh.vertices:
+        vertex.select = vertex.index >= len(mesh.vertices) - 10
+    for polygon in mesh.polygons:
+        polygon.select = False
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_mode(type="VERT")
+    bpy.ops.mesh.delete(type="VERT")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    part("scene.helper_weights").hide(body)
+    renamed = [[("Torso" if name == "Spine" else name, weight) for name, weight in row] for row in before]
+    assert entries(body) == renamed[: len(mesh.vertices)]
+    assert [group.name for group in body.vertex_groups][:3] == ["Hip", "Torso", "Head"]
+    assert not any(group.name.startswith(("flesh.", "Renamed")) for group in body.vertex_groups)
+
+
+def test_flesh_does_not_see_helper_bones(dancer):
+    """Reading, live flesh, another bake of keys and one of bones are as if there were no helper bones."""
+    body, rig = dancer
+    live = live_shapes(body, rig)
+    keys = {}
+    bake(body, target="SHAPE_KEYS", actions="Run;Walk", clips="CHOSEN", name="Before")
+    for name in ("Run", "Walk"):
+        keys[name] = clip_shapes(body, rig, name)
+    flesh = flesh_of(body)
+    digest, lattice, raw = flesh.character.digest, flesh.lattice, flesh.motion.raw.shape
+    bake(body)
+    reading, character = part("scene.reading"), part("scene.character")
+    again = character.read_character(
+        reading.subject(body, bpy.context.view_layer), bpy.context.scene, bpy.context.evaluated_depsgraph_get
+    )
+    assert again.digest == digest and again.bones == flesh.character.bones
+    assert character.bones_elsewhere(reading.subject(body, bpy.context.view_layer), bpy.context.scene) == ()
+    bake(body, target="SHAPE_KEYS", actions="Run;Walk", clips="CHOSEN", name="After")
+    for name, shapes in keys.items():
+        np.testing.assert_allclose(clip_shapes(body, rig, name), shapes, atol=1e-6)
+    again = live_shapes(body, rig)
+    for name, shapes in live.items():
+        np.testing.assert_array_equal(again[name], shapes)
+    assert flesh_of(body).lattice is lattice and flesh_of(body).motion.raw.shape[1] == raw[1]
+
+
+def test_other_meshes_are_untouched(dancer):
+    """A mesh on the same armature without flesh keeps its weights and its shape."""
+    body, rig = dancer
+    other = make_body(rig, name="Other", rings=9)
+    before, shapes = entries(other), clip_shapes(other, rig, "Run")
+    bake(body)
+    assert entries(other) == before
+    np.testing.assert_array_equal(clip_shapes(other, rig, "Run"), shapes)
+
+
+# bakes beside each other ----------------------------------------------------------------------------------------------
+
+
+def test_bake_again_and_beside(dancer):
+    """A bake of the same name replaces the former bones, and takes their names; one of another name stands beside it."""
+    body, rig = dancer
+    before = everything(body, rig)
+    bake(body)
+    names = sorted(helpers_of(rig))
+    bake(body, bones=6)
+    assert sorted(helpers_of(rig)) == names
+    shown = clip_shapes(body, rig, "Run")
+    bake(body, name="More", bones=9)
+    assert len(helpers_of(rig)) == 15
+    assert np.abs(clip_shapes(body, rig, "Run") - shown).max() > 1e-5
+    assert sum(rig.data.bones[name].use_deform for name in helpers_of(rig)) == 9
+    assert bpy.ops.thew.bake_show(name=NAME) == {"FINISHED"}
+    np.testing.assert_allclose(clip_shapes(body, rig, "Run"), shown, atol=1e-6)
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert len(helpers_of(rig)) == 9
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert everything(body, rig)[1:] == before[1:]
+
+
+def test_clips_of_a_bake_stay_together(dancer):
+    """A bake of some clips does not take the others of its name away, and says what to do."""
+    body, rig = dancer
+    bake(body)
+    assert "fitted to all of its clips" in refusal(
+        bpy.ops.thew.bake, target="HELPER_BONES", clips="CHOSEN", actions="Run", bones=4
+    )
+    bake(body, clips="CHOSEN", actions="Run", anew=True)
+    assert len(body.thew.bakes[NAME].clips) == 3
+    assert bpy.ops.thew.bake_again(name=NAME) == {"FINISHED"}
+    assert len(body.thew.bakes[NAME].clips) == 3 and len(helpers_of(rig)) == 6
+    bake(body, clips="CHOSEN", actions="Run", replace=True, bones=4)
+    assert [clip.label for clip in body.thew.bakes[NAME].clips] == ["Run"] and len(helpers_of(rig)) == 4
+
+
+def test_failure_leaves_nothing(dancer, monkeypatch):
+    """A bake that fails while it is written leaves bones, curves, weights and the former bake as they were."""
+    body, rig = dancer
+    for former in (False, True):
+        if former:
+            bake(body)
+        before = everything(body, rig)
+        weights = part("scene.helper_weights")
+        kept = weights.keep
+
+        def fails(*how, kept=kept):
+            kept(*how)
+            raise RuntimeError("no room")
+
+        monkeypatch.setattr(weights, "keep", fails)
+        assert "no room" in refusal(bpy.ops.thew.bake, target="HELPER_BONES", clips="ALL", bones=5)
+        monkeypatch.undo()
+        assert everything(body, rig) == before
+
+
+def test_finish_keeps_helper_bones(dancer):
+    """Finish Bake leaves bones and weights, and takes the flesh away."""
+    body, rig = dancer
+    bake(body)
+    shown = clip_shapes(body, rig, "Walk")
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert not body.thew.made.flesh and len(helpers_of(rig)) == 6
+    np.testing.assert_allclose(clip_shapes(body, rig, "Walk"), shown, atol=1e-6)
+
+
+def test_helper_bones_of_riders(dancer):
+    """A skinned rider gets bones of its own; one on a bone stays as it is, and the message says so."""
+    body, rig = dancer
+    shirt, eye = make_body(rig, name="Shirt", rings=9), make_body(rig, name="Eye", rings=5)
+    eye.modifiers.clear()
+    eye.parent, eye.parent_type, eye.parent_bone = rig, "BONE", "Head"
+    activate(body)
+    for obj in (body, shirt, eye):
+        obj.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    live = live_shapes(body, rig)
+    activate(body)
+    worn = {}
+    for name in ("Run",):
+        use(rig, name)
+        activate(body)
+        assert bpy.ops.thew.simulate(frame_start=1, frame_end=20) == {"FINISHED"}
+        worn[name] = play(shirt, frames_of(name))
+    body.thew.use_scene_range = True
+    baking, finish = part("bake.baking"), part("logic.tasks").finish
+    found = finish(
+        baking.bake(body, bpy.context.scene, bpy.context.view_layer, target_key="HELPER_BONES", clips="ALL", bones=6)
+    )
+    assert "“Eye” stays on its bone" in found.message(body)
+    assert len(helpers_of(rig)) == 12 and not len(eye.thew.bakes)
+    run = shirt.thew.bakes[NAME].clip_of(bpy.data.actions["Run"])
+    missed = np.linalg.norm(clip_shapes(shirt, rig, "Run") - worn["Run"], axis=2).max()
+    assert missed <= run.error + ROUNDING * size_of(worn["Run"][0])
+    run = body.thew.bakes[NAME].clip_of(bpy.data.actions["Run"])
+    assert_within(clip_shapes(body, rig, "Run"), live["Run"], run)
+    activate(eye)
+    assert "no Armature modifier" in refusal(bpy.ops.thew.bake, target="HELPER_BONES")
+
+
+# refusals -------------------------------------------------------------------------------------------------------------
+
+
+def preserve_volume(body, rig):
+    body.modifiers["Armature"].use_deform_preserve_volume = True
+    return "Preserve Volume"
+
+
+def bendy(body, rig):
+    rig.data.bones["Spine"].bbone_segments = 4
+    return "Segments"
+
+
+def locked(body, rig):
+    body.vertex_groups["Spine"].lock_weight = True
+    return "locked"
+
+
+def masked(body, rig):
+    body.vertex_groups.new(name="Mask")
+    body.modifiers["Armature"].vertex_group = "Mask"
+    return "limited to the vertex group"
+
+
+def shared(body, rig):
+    other = bpy.data.objects.new("Second", rig.data)
+    bpy.context.scene.collection.objects.link(other)
+    return "single user"
+
+
+def editing(body, rig):
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.context.view_layer.objects.active = body
+    return "edit mode"
+
+
+def mixed(body, rig):
+    track = rig.animation_data.nla_tracks.new()
+    strip = track.strips.new("Walk", 1, bpy.data.actions["Walk"])
+    strip.blend_type = "ADD"
+    rig.animation_data.action_influence = 0.5
+    return "mix of actions"
+
+
+@pytest.mark.parametrize("fault", [preserve_volume, bendy, locked, masked, shared, editing, mixed])
+def test_refusals(dancer, fault):
+    """What bones cannot do, or where they cannot be made, is a sentence, and nothing has changed."""
+    body, rig = dancer
+    words = fault(body, rig)
+    before = everything(body, rig)[1:]
+    clips = "SCENE" if fault is mixed else "ALL"
+    assert words in refusal(bpy.ops.thew.bake, target="HELPER_BONES", clips=clips)
+    assert everything(body, rig)[1:] == before and not len(body.thew.bakes)
+
+
+def test_modes_and_selection_stay(dancer):
+    """The bake leaves modes, selection and the active object as they were, hidden armatures too."""
+    body, rig = dancer
+    other = make_body(rig, name="Other", rings=9)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="POSE")
+    activate(body)
+    other.select_set(True)
+    rig.hide_set(True)
+    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    assert bpy.ops.thew.bake(target="HELPER_BONES", clips="ALL", bones=3) == {"FINISHED"}
+    assert body.mode == "WEIGHT_PAINT" and rig.mode == "POSE" and rig.hide_get()
+    assert bpy.context.view_layer.objects.active == body and other.select_get() and not rig.select_get()
+
+
+# the dialog and the command -------------------------------------------------------------------------------------------
+
+
+def test_size_and_options():
+    """The size is told before, and the command line and the operator take both numbers."""
+    sizes, words = part("logic.bake_sizes"), part("operators.command_words")
+    assert sizes.estimate("HELPER_BONES", 60, 1000, 16, 4) == "16 bones, 26.9 kB of curves and 24 kB of weights"
+    given = words.parser().parse_args(
+        ["bake", "a.blend", "--target", "helper_bones", "--bones", "24", "--influences", "8"]
+    )
+    assert (given.target, given.bones, given.influences) == ("helper_bones", 24, 8)
+    with pytest.raises(SystemExit):
+        words.parser().parse_args(["bake", "a.blend", "--bones", "0"])

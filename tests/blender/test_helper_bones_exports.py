@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Helper bones in files: glTF and FBX with their defaults, and what the check before an export says of them."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+import roundtrips
+from dancing import ACTIONS, make_dancer, push_down, use
+from gltf_file import GltfFile
+from helpers import activate, part, size_of
+
+GLTF, FBX, USD = "EXPORT_SCENE_OT_gltf", "EXPORT_SCENE_OT_fbx", "WM_OT_usd_export"
+#: Exporters sample in single precision, and store rotations as quaternions of it.
+TOLERANCE = 2e-5
+#: FBX drops keys of curves that are nearly straight (Simplify).
+FBX_TOLERANCE = 2e-3
+
+
+@pytest.fixture
+def dancer(scene):
+    """Builds (mesh with flesh, armature) with the actions Run (active), Walk and Turn, and Idle, of which there is no clip."""
+    body, rig = make_dancer()
+    body.parent = rig
+    idle = bpy.data.actions["Walk"].copy()
+    idle.name = "Idle"
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
+def bake(body, **options) -> None:
+    activate(body)
+    options = {"target": "HELPER_BONES", "clips": "CHOSEN", "actions": "Run;Walk;Turn", "bones": 6, **options}
+    assert bpy.ops.thew.bake(**options) == {"FINISHED"}
+
+
+def expected_shapes(body, rig, frames_of) -> dict[str, np.ndarray]:
+    """Returns the shapes that Blender shows of each action at `frames_of(first, last)`."""
+    found = {}
+    for name in (*ACTIONS, "Idle"):
+        first, last, *_ = ACTIONS.get(name, ACTIONS["Walk"])
+        use(rig, name)
+        found[name] = roundtrips.shapes(body, frames_of(first, last))
+    use(rig, "Run")
+    bpy.context.scene.frame_set(10)  # where helper bones of Run are far from rest
+    return found
+
+
+def whole_frames(first: float, last: float) -> np.ndarray:
+    """Returns the frames that glTF's exporter takes of an action: whole ones from its first key on, towards 0."""
+    return np.arange(int(first), int(last) + 1)
+
+
+def fbx_frames(first: float, last: float) -> list[float]:
+    """Returns the frames that the FBX exporter takes; before frame 0 it rounds towards it."""
+    frames = first + np.arange(math.floor(last - first) + 1)
+    return [max(frame, float(int(frame))) for frame in frames]
+
+
+@pytest.mark.parametrize("mode", ["ACTIONS", "NLA_TRACKS"])
+def test_gltf_plays_every_clip(dancer, tmp_path, mode):
+    """Every animation of a glTF moves the mesh as Blender shows it, with four influences; one without a clip too."""
+    body, rig = dancer
+    bake(body)
+    expected = expected_shapes(body, rig, whole_frames)
+    if mode == "NLA_TRACKS":
+        expected = {name: expected[name] for name in ("Run", "Walk")}
+        for name in expected:
+            push_down(rig, name)
+        use(rig, None)
+    path = tmp_path / "bones.glb"
+    assert bpy.ops.export_scene.gltf(filepath=str(path), export_animation_mode=mode) == {"FINISHED"}
+    file = GltfFile(path)
+    assert set(file.animation_names()) == set(expected) and not file.target_names("Body")
+    assert "JOINTS_1" not in file.mesh("Body")["primitives"][0]["attributes"]
+    assert sum(node.get("name", "").startswith("flesh.") for node in file.nodes) == 6
+    for name, shapes in expected.items():
+        start = max(whole_frames(*ACTIONS.get(name, ACTIONS["Walk"])[:2])[0], 0) / 24.0
+        played = np.array([file.positions("Body", name, start + at / 24.0) for at in range(len(shapes))])
+        owner = roundtrips.owners(shapes, played)
+        assert np.abs(played - shapes[:, owner]).max() < TOLERANCE * size_of(shapes[0]), name
+
+
+def test_fbx_plays_every_clip(dancer, tmp_path):
+    """Every take of an FBX moves the mesh as Blender shows it; one without a clip too, whatever plays at the export."""
+    body, rig = dancer
+    bake(body)
+    expected = expected_shapes(body, rig, fbx_frames)
+    path = tmp_path / "bones.fbx"
+    roundtrips.export(path)
+    assert rig.animation_data.action.name == "Run"
+    for name, shapes in expected.items():
+        roundtrips.bring_back(path)
+        (back,) = [obj for obj in bpy.data.objects if obj.type == "MESH"]
+        roundtrips.play_animation(back, name)
+        played = roundtrips.shapes(back, np.arange(1, len(shapes) + 1))
+        owner = roundtrips.owners(shapes, played)
+        assert roundtrips.largest_distances(shapes[:, owner], played).max() < FBX_TOLERANCE, name
+
+
+# the check before exports ---------------------------------------------------------------------------------------------
+
+
+def keys_of(exporter: str, **values) -> dict[str, str]:
+    """Returns the traps of an export with these settings: their levels by key."""
+    traps = part("bake.traps")
+    found = part("bake.export_check").find_traps(
+        bpy.context.scene.objects, traps.ExportSettings(exporter, dict(values))
+    )
+    assert all(trap.text and not trap.text.endswith(".") for trap in found)
+    return {trap.key: trap.level for trap in found}
+
+
+def test_traps_of_defaults(dancer):
+    """With their defaults exporters hold helper bones: glTF without a word, FBX with one on leaf bones."""
+    body, _ = dancer
+    bake(body)
+    assert keys_of(GLTF) == {}
+    assert keys_of(FBX) == {"add_leaf_bones": "NOTICE"}
+    assert part("bake.export_check").check(body) == []
+
+
+@pytest.mark.parametrize(
+    ("exporter", "values", "key"),
+    [
+        (GLTF, {"export_reset_pose_bones": False}, "export_reset_pose_bones"),
+        (GLTF, {"export_skins": False}, "export_skins"),
+        (GLTF, {"export_animations": False}, "export_animations"),
+        (GLTF, {"export_frame_step": 2}, "export_frame_step"),
+        (FBX, {"bake_anim": False}, "bake_anim"),
+        (FBX, {"bake_anim_step": 2.0}, "bake_anim_step"),
+        (USD, {}, "export_animation"),
+        (USD, {"export_animation": True, "export_armatures": False, "export_shapekeys": True}, "export_armatures"),
+    ],
+)
+def test_traps_of_settings(dancer, exporter, values, key):
+    """Settings that spoil the bones are told, and their button sets them right."""
+    body, _ = dancer
+    bake(body)
+    assert keys_of(exporter, **values)[key] == "WARNING"
+    settings = part("bake.traps").ExportSettings(exporter, dict(values))
+    context = bpy.context
+    part("logic.tasks").finish(part("bake.mending").mend(key, body, context.scene, context.view_layer, settings))
+    assert key not in keys_of(exporter, **settings.values)
+
+
+def test_traps_of_eight_influences(dancer, tmp_path):
+    """glTF's default of four influences is told where a vertex follows more bones, and the file is right with all of them."""
+    body, rig = dancer
+    bake(body, influences=8, bones=12)
+    bones = {group.index for group in body.vertex_groups if group.name in rig.data.bones}
+    most = max(
+        sum(entry.weight > 1e-4 and entry.group in bones for entry in vertex.groups) for vertex in body.data.vertices
+    )
+    assert (most > 4) == ("export_all_influences" in keys_of(GLTF))
+    assert "export_all_influences" not in keys_of(GLTF, export_all_influences=True)
+
+
+def test_traps_of_live_and_mismatch(dancer):
+    """Live flesh, an armature that plays another action, and one that is left out, are told as with keys."""
+    body, rig = dancer
+    bake(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert "live" in keys_of(GLTF)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    use(rig, "Idle")
+    assert "mismatch" in keys_of(GLTF, export_animation_mode="ACTIVE_ACTIONS")
+    use(rig, "Run")
+    rig.hide_set(True)
+    assert "armature_left" in keys_of(GLTF, use_visible=True)
