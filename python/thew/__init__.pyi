@@ -55,6 +55,7 @@ __all__ = [
     "Deformer",
     "Equilibrium",
     "FreeGuide",
+    "HelperBones",
     "InputError",
     "InternalError",
     "Lattice",
@@ -110,6 +111,7 @@ __all__ = [
     "fit_rig",
     "gpu_adapters",
     "guides",
+    "helper_bones",
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
@@ -1516,6 +1518,38 @@ def compress(
     quantise: Literal["int16", "half"] | None = None,
     progress: _Progress | None = None,
 ) -> Compressed: ...
+@final
+class HelperBones:
+    @property
+    def count(self) -> int: ...
+    @property
+    def weights(self) -> NDArray[np.float32]: ...
+    @property
+    def transforms(self) -> Any: ...
+    @property
+    def heads(self) -> _Floats: ...
+    @property
+    def tails(self) -> _Floats: ...
+    @property
+    def parents(self) -> _Indices: ...
+    @property
+    def max_error(self) -> float: ...
+    @property
+    def rms(self) -> float: ...
+    @property
+    def worst(self) -> tuple[int, int, int]: ...
+    @property
+    def errors(self) -> Any: ...
+
+def helper_bones(
+    rest: ArrayLike,
+    frames: _Clips,
+    poses: _Clips,
+    skin_weights: ArrayLike,
+    count: int,
+    influences: int = 4,
+    progress: _Progress | None = None,
+) -> HelperBones: ...
 def write_pc2(
     path: _Path, frames: ArrayLike, start: float = 0.0, rate: float = 1.0, *, progress: _Progress | None = None
 ) -> None: ...

@@ -22,6 +22,7 @@ _INSTEAD = {
     "Simulation": _STATE,
     "Scene": _STATE,
     "Compressed": "keep its keys and curves",
+    "HelperBones": "keep its weights, transforms, heads, tails and parents",
     "VertexTexture": "keep its paths; the files hold the rest",
     "RigSpec": _TABLE,
     "ParameterSpec": _TABLE,

@@ -81,6 +81,14 @@ pub enum BakeError {
         /// Index of the vertex.
         vertex: usize,
     },
+    /// A vertex without a skin weight.
+    #[error(
+        "vertex {vertex} has no skin weight: give each vertex a positive weight of at least one bone"
+    )]
+    NoWeights {
+        /// Index of the vertex.
+        vertex: usize,
+    },
     /// An edge or triangle with a vertex that the mesh does not have.
     #[error(
         "{what} {index} names vertex {vertex}, but the mesh has {vertices} vertices, counted from 0"

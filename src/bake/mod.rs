@@ -10,6 +10,7 @@
 //! | `frames` | vertices of a mesh in the frames of several clips |
 //! | `maps` | maps by which the skeleton moves the vertices |
 //! | `rest_space` | posed vertices carried back to before the maps |
+//! | `helper_bones` | few rigid bones beside the character's own |
 //! | `caches` | point caches, PC2 and MDD |
 //! | `texture` | vertex animation textures, EXR and PNG |
 //! | `tension` | stretch and compression of the skin |
@@ -19,6 +20,7 @@ mod caches;
 mod compress;
 mod error;
 mod frames;
+mod helper_bones;
 mod maps;
 mod output;
 mod rest_space;
@@ -29,6 +31,7 @@ pub use caches::{MddCache, Pc2Cache, read_mdd, read_pc2, write_mdd, write_pc2};
 pub use compress::{CompressSettings, Packed, Quantisation, Regions, compress};
 pub use error::BakeError;
 pub use frames::VertexFrames;
+pub use helper_bones::{HelperBones, HelperBonesSettings, MAX_INFLUENCES, helper_bones};
 pub use maps::{VertexMap, VertexMaps};
 pub use rest_space::{RestFrames, to_rest_space};
 pub use tension::{tension, triangle_edges};

@@ -323,6 +323,8 @@ def objects(tmp_path_factory):
         ("tension", "edges"): triangles,
         ("tension", "plain"): vertices,
         ("tension", "shown"): clip_frames[1],
+        ("helper_bones", "rest"): vertices,
+        ("helper_bones", "frames"): np.asarray(clip),
     }
     for name in files:
         suffix = ".mrep.toml" if name == "MRep" else ""

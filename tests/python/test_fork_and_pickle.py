@@ -251,6 +251,7 @@ def test_pickle_covers_every_class(arm):
             in (
                 "Composite",
                 "Compressed",
+                "HelperBones",
                 "MRepFit",
                 "MRepReport",
                 "NonlinearSimulation",

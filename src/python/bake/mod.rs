@@ -4,6 +4,7 @@
 mod caches;
 mod compress;
 mod frames;
+mod helper_bones;
 mod rest_space;
 mod tension;
 mod texture;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 pub(super) fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<compress::PyCompressed>()?;
     m.add_function(wrap_pyfunction!(compress::compress, m)?)?;
+    m.add_class::<helper_bones::PyHelperBones>()?;
+    m.add_function(wrap_pyfunction!(helper_bones::helper_bones, m)?)?;
     m.add_function(wrap_pyfunction!(rest_space::to_rest_space, m)?)?;
     m.add_function(wrap_pyfunction!(caches::write_pc2, m)?)?;
     m.add_function(wrap_pyfunction!(caches::read_pc2, m)?)?;

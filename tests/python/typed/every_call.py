@@ -124,6 +124,8 @@ class Scene:
         thew.write_pc2(folder / "arm.pc2", self.frames, start=1.0)
         thew.write_mdd(folder / "arm.mdd", self.frames, 24.0)
         self.Compressed = thew.compress(self.frames, 1e-3, rest=self.vertices)
+        self.poses = np.stack([np.stack([np.eye(4)] * 2), pose])
+        self.HelperBones = thew.helper_bones(self.vertices, self.frames, self.poses, weights, 2)
         self.VertexTexture = thew.write_vertex_texture(
             folder / "texture", {"wave": self.frames}, self.vertices, 24.0, "png"
         )
@@ -337,6 +339,7 @@ CALLS: dict[str, Call] = {
         s.frames, np.tile(np.eye(4), (*s.frames.shape[:2], 1, 1)), s.vertices
     ),
     "compress": lambda s: thew.compress(s.frames, 1e-3, rest=s.vertices),
+    "helper_bones": lambda s: thew.helper_bones(s.vertices, s.frames, s.poses, s.weights, 1),
     "write_pc2": lambda s: thew.write_pc2(s.folder / "written.pc2", s.frames),
     "read_pc2": lambda s: thew.read_pc2(s.folder / "arm.pc2"),
     "write_mdd": lambda s: thew.write_mdd(s.folder / "written.mdd", s.frames, 24.0),

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Helpers added one by one to some vertices and frames, each where errors are largest.
+
+use super::BakeError;
+use super::choice::Choice;
+use super::emphasis::Emphasis;
+use super::problem::Problem;
+use super::rig::Rig;
+use super::seeding::{local_motion, neighbours, worst_place};
+use super::transforms::{errors, fit_transforms};
+use super::weights::{FixedSums, fit_weights};
+use crate::progress::{Progress, report_progress};
+
+/// Power of errors in what new helpers are to lower: between the mean, for which 2 would do, and the largest.
+const SCORE_POWER: i32 = 4;
+
+/// Radius of the skin around a new helper, in units of the size. It decides only where and how helpers begin. At twice the radius
+/// errors of 32 helpers are a third larger, at half of it a tenth.
+const RADIUS: f64 = 0.05;
+
+/// Part of the radius in the second trial at a place: hardly more than one vertex, whose motion a helper can take whole.
+const NARROW: f64 = 0.25;
+
+/// Fits of weights and maps after a helper has joined.
+const SWEEPS: usize = 2;
+
+/// A helper stays if it lowers the score by this part.
+const WORTHWHILE: f64 = 2e-3;
+
+/// Trials in a row without a helper that stays, after which no more are tried.
+const PATIENCE: usize = 12;
+
+/// Helpers for some vertices and frames, and what they leave.
+pub(super) struct Growth<'a> {
+    problem: &'a Problem,
+    sums: FixedSums,
+    ones: Emphasis,
+    influences: usize,
+    pub rig: Rig,
+    errors: Vec<Vec<f32>>,
+    /// Vertices at which a helper was of no use.
+    hopeless: Vec<bool>,
+}
+
+impl<'a> Growth<'a> {
+    /// Begins without helpers.
+    pub(super) fn new(problem: &'a Problem, influences: usize) -> Self {
+        let rig = Rig::bare(problem, influences);
+        Self {
+            sums: FixedSums::new(problem),
+            ones: Emphasis::ones(problem),
+            influences,
+            errors: errors(problem, &rig),
+            rig,
+            hopeless: vec![false; problem.vertex_count()],
+            problem,
+        }
+    }
+
+    /// Adds helpers until there are `count`, no vertex is farther from its place than `enough`, or none is of use.
+    pub(super) fn add_helpers(
+        &mut self,
+        count: usize,
+        enough: f32,
+        progress: &dyn Progress,
+    ) -> Result<(), BakeError> {
+        let mut idle = 0;
+        while self.rig.maps.len() < count && idle < PATIENCE && largest(&self.errors) > enough {
+            let fraction = self.rig.maps.len() as f64 / count as f64;
+            report_progress(progress, fraction, "Adding helper bones")?;
+            idle = if self.try_helper() { 0 } else { idle + 1 };
+        }
+        Ok(())
+    }
+
+    /// Adds a helper where errors are largest, and returns whether it is of use; otherwise nothing changes but the list of such places.
+    fn try_helper(&mut self) -> bool {
+        let of_vertex = |v: usize| match self.hopeless[v] {
+            true => 0.0,
+            false => (self.errors.iter())
+                .map(|e| f64::from(e[v]).powi(SCORE_POWER))
+                .sum(),
+        };
+        let scores: Vec<f64> = (0..self.problem.vertex_count()).map(of_vertex).collect();
+        let place = worst_place(self.problem, &scores, RADIUS);
+        for radius in [RADIUS, NARROW * RADIUS] {
+            let mut trial = self.rig.clone();
+            trial.maps.push(local_motion(self.problem, place, radius));
+            for _ in 0..SWEEPS {
+                self.sweep(&mut trial);
+            }
+            let after = errors(self.problem, &trial);
+            let new = self.rig.maps.len() as u32;
+            let used = trial
+                .skins
+                .iter()
+                .any(|s| s.helpers.iter().any(|h| h.0 == new));
+            if used && score(&after) <= (1.0 - WORTHWHILE) * score(&self.errors) {
+                self.rig = trial;
+                self.errors = after;
+                return true;
+            }
+        }
+        for (v, weight) in neighbours(self.problem, place, RADIUS) {
+            self.hopeless[v] |= weight > 0.5;
+        }
+        false
+    }
+
+    fn sweep(&self, rig: &mut Rig) {
+        let choices = fit_weights(self.problem, &self.sums, rig, &self.ones, self.influences);
+        rig.skins = choices.into_iter().map(|c: Choice| c.skin).collect();
+        fit_transforms(self.problem, rig, &self.ones);
+    }
+}
+
+/// Returns the largest error.
+pub(super) fn largest(errors: &[Vec<f32>]) -> f32 {
+    errors.iter().flatten().copied().fold(0.0, f32::max)
+}
+
+fn score(errors: &[Vec<f32>]) -> f64 {
+    let frame = |e: &Vec<f32>| -> f64 { e.iter().map(|e| f64::from(*e).powi(SCORE_POWER)).sum() };
+    errors.iter().map(frame).sum()
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Helper bones: few rigid bones beside a character's own, which carry the motion of its flesh in all clips.
+//!
+//! A vertex p is seen at `s Σ ŵ_b M_b p + Σ w_h T_h p` with `s + Σ w_h = 1`: its own bones in their proportions ŵ, and helpers with
+//! rigid maps T_h of their own in each frame. At most a few of all weights are not 0. Weights and maps are fitted in turn (smooth
+//! skinning decomposition with rigid bones [le2012]): weights by sparse least squares that are not negative, maps by weighted
+//! Procrustes problems. Deviations from the paper: own bones and their proportions are given; helpers begin one by one where errors
+//! are largest, rather than from clusters; sums over frames come from tables of pairs of bones; frames in which a vertex is far from
+//! its place weigh more, as the largest error is what is seen.
+//!
+//! Cost: helpers begin on some vertices and frames. Then a sweep over all takes products of vertices, frames and helpers. The result
+//! is a local minimum.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `source` | the input, checked |
+//! | `alignment` | axes that move with the character |
+//! | `problem` | some vertices and frames in these axes |
+//! | `rig` | helpers, their maps and weights |
+//! | `seeding` | where a helper begins, and how it moves |
+//! | `growth` | helpers added one by one |
+//! | `weights` | sums over frames for the weights of a vertex |
+//! | `choice` | few bones of a vertex |
+//! | `polish` | weights of few bones towards the least largest error |
+//! | `simplex` | weights of few bones |
+//! | `transforms` | maps of the helpers |
+//! | `emphasis` | larger weights of large errors |
+//! | `refinement` | all vertices and frames |
+//! | `hierarchy` | parents, heads and tails |
+//! | `written` | single precision, and errors measured on it |
+
+mod alignment;
+mod choice;
+mod emphasis;
+mod growth;
+mod hierarchy;
+mod polish;
+mod problem;
+mod refinement;
+mod rig;
+mod seeding;
+mod simplex;
+mod source;
+#[cfg(test)]
+mod tests;
+mod transforms;
+mod weights;
+mod written;
+
+use super::{BakeError, VertexFrames};
+use crate::Vec3;
+use crate::progress::{Progress, StageProgress};
+use crate::skeleton::SkinWeights;
+use emphasis::Emphasis;
+use growth::Growth;
+use problem::Problem;
+use rig::Rig;
+use source::Source;
+
+/// Most influences of a vertex: what engines can read.
+pub const MAX_INFLUENCES: usize = 8;
+
+/// Most vertices among which helpers begin.
+const GROWTH_VERTICES: usize = 1500;
+
+/// Most frames in which helpers begin.
+const GROWTH_FRAMES: usize = 60;
+
+/// Most pairs of a vertex and a frame to which weights are fitted, 48 MB of targets. Maps are fitted in all frames.
+const FITTED_PAIRS: usize = 4_000_000;
+
+/// Distance below which no helper is needed, in units of the size: 0.01 mm for a person.
+const STILL: f32 = 2e-5;
+
+/// What is asked of [`helper_bones`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HelperBonesSettings {
+    /// Largest number of helpers.
+    pub count: usize,
+    /// Largest number of bones of a vertex, own ones and helpers, 1 to [`MAX_INFLUENCES`].
+    pub influences: usize,
+}
+
+impl HelperBonesSettings {
+    fn check(&self) -> Result<(), BakeError> {
+        let setting = |what, range, value: usize| {
+            let value = value as f64;
+            Err(BakeError::Setting { what, range, value })
+        };
+        if self.count == 0 {
+            return setting("the number of helper bones", "at least 1", 0);
+        }
+        if !(1..=MAX_INFLUENCES).contains(&self.influences) {
+            let what = "the number of influences of a vertex";
+            return setting(what, "from 1 to 8", self.influences);
+        }
+        Ok(())
+    }
+}
+
+/// Helper bones beside the bones of a character.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HelperBones {
+    /// N, the number of helpers; fewer than asked for if more are of no use.
+    pub count: usize,
+    /// Number of the character's own bones, b.
+    pub bone_count: usize,
+    /// Weights of own bones, then helpers, `[n, b + N]`.
+    pub weights: Vec<f32>,
+    /// Rigid matrices of the helpers from rest, `[f, N, 4, 4]`.
+    pub transforms: Vec<f32>,
+    /// Heads at rest, m.
+    pub heads: Vec<Vec3>,
+    /// Tails at rest, m.
+    pub tails: Vec<Vec3>,
+    /// Own bone that carries most of each helper's skin.
+    pub parents: Vec<u32>,
+    /// Largest distance of a vertex from its place in each frame, m.
+    pub errors: Vec<f32>,
+    /// Vertex that is farthest from its place in each frame.
+    pub farthest: Vec<u32>,
+    /// Root of the mean square distance over all vertices and frames, m.
+    pub rms: f64,
+}
+
+impl HelperBones {
+    /// Returns the frame, the vertex and the size of the largest error.
+    pub fn worst(&self) -> (usize, u32, f32) {
+        let mut worst = 0;
+        for (f, e) in self.errors.iter().enumerate() {
+            if *e > self.errors[worst] {
+                worst = f;
+            }
+        }
+        (worst, self.farthest[worst], self.errors[worst])
+    }
+}
+
+/// Fits helper bones to the frames of all clips.
+///
+/// `rest` `[n, 3]`: the mesh before its bones act, m. `frames`: posed positions, as they should be seen. `poses` `[f, b, 4, 4]` of each
+/// clip: matrices of the character's bones from rest. `weights`: skin weights of all vertices.
+///
+/// # Errors
+/// Fails for settings out of range, arrays of other sizes, numbers that are not finite, a vertex without weights, or if the caller stops.
+pub fn helper_bones(
+    rest: &[f32],
+    frames: &VertexFrames<'_>,
+    poses: Vec<&[f32]>,
+    weights: &SkinWeights,
+    settings: &HelperBonesSettings,
+    progress: &dyn Progress,
+) -> Result<HelperBones, BakeError> {
+    settings.check()?;
+    let source = Source::new(frames, rest, poses, weights)?;
+    let fit = Fit::new(&source, settings, progress)?;
+    let transforms = fit.transforms(&source, progress)?;
+    Ok(fit.write(&source, transforms))
+}
+
+/// Weights of all vertices, fitted to some frames.
+struct Fit {
+    problem: Problem,
+    frames: Vec<u32>,
+    rig: Rig,
+}
+
+impl Fit {
+    /// Lets helpers begin, and fits them to all vertices.
+    fn new(
+        source: &Source<'_>,
+        settings: &HelperBonesSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, BakeError> {
+        let (vertices, frames) = (source.frames.vertex_count(), source.frames.len());
+        let every: Vec<u32> = (0..frames as u32).collect();
+        let all: Vec<u32> = (0..vertices as u32).collect();
+        let first = Problem::new(source, &all, &every);
+        let bare = transforms::errors(&first, &Rig::bare(&first, settings.influences));
+        let of_frames: Vec<f64> = bare
+            .iter()
+            .map(|e| e.iter().map(|e| f64::from(*e).powi(4)).sum())
+            .collect();
+        let of_vertices: Vec<f64> = (0..vertices)
+            .map(|v| bare.iter().map(|e| f64::from(e[v]).powi(4)).sum())
+            .collect();
+        let some_frames = worst_of_blocks(&of_frames, GROWTH_FRAMES);
+        let some = Problem::new(
+            source,
+            &worst_of_blocks(&of_vertices, GROWTH_VERTICES),
+            &some_frames,
+        );
+        let stage = |from, to| StageProgress {
+            whole: progress,
+            from,
+            to,
+        };
+        let mut growth = Growth::new(&some, settings.influences);
+        growth.add_helpers(settings.count, STILL, &stage(0.0, 0.5))?;
+
+        // All vertices in the same frames, where the maps are known, then more frames.
+        let all: Vec<u32> = (0..vertices as u32).collect();
+        let wide = Problem::new(source, &all, &some_frames);
+        let mut rig = Rig::bare(&wide, settings.influences);
+        rig.maps = growth.rig.maps;
+        let mut rig = refinement::refine(&wide, rig, settings.influences, 1, &stage(0.5, 0.6))?;
+        let fitted = spread(frames, (FITTED_PAIRS / vertices).max(some_frames.len()));
+        let problem = Problem::new(source, &all, &fitted);
+        rig.maps = refinement::carry_maps(&wide, &rig, &some_frames, &problem, &fitted);
+        let ones = Emphasis::ones(&problem);
+        transforms::fit_transforms(&problem, &mut rig, &ones);
+        let rig = refinement::refine(
+            &problem,
+            rig,
+            settings.influences,
+            refinement::SWEEPS,
+            &stage(0.6, 0.95),
+        )?;
+        let rig = rig.without_unused();
+        Ok(Self {
+            problem,
+            frames: fitted,
+            rig,
+        })
+    }
+
+    /// Returns the matrices of the helpers in all frames, `[f, N, 4, 4]`.
+    fn transforms(
+        &self,
+        source: &Source<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>, BakeError> {
+        let helpers = self.rig.maps.len();
+        let frames = source.frames.len();
+        let all: Vec<u32> = (0..self.problem.vertex_count() as u32).collect();
+        let mut to = Vec::with_capacity(16 * frames * helpers);
+        let every: Vec<u32> = (0..frames as u32).collect();
+        for block in every.chunks((FITTED_PAIRS / all.len()).max(1)) {
+            let fraction = 0.95 + 0.05 * f64::from(block[0]) / frames as f64;
+            crate::progress::report_progress(progress, fraction, "Fitting frames")?;
+            let fitted = block.iter().all(|f| self.frames.binary_search(f).is_ok());
+            let mut rig = self.rig.clone();
+            if !fitted {
+                let problem = Problem::new(source, &all, block);
+                let (from, known) = (&self.problem, &self.frames);
+                rig.maps = refinement::carry_maps(from, &rig, known, &problem, block);
+                transforms::fit_transforms(&problem, &mut rig, &Emphasis::ones(&problem));
+            }
+            for (at, &f) in block.iter().enumerate() {
+                for maps in &rig.maps {
+                    let at = if fitted {
+                        self.frames.partition_point(|&g| g < f)
+                    } else {
+                        at
+                    };
+                    let alignment = &source.alignments[f as usize];
+                    let (linear, translation) = alignment.world_map(&maps[at], &source.rest_frame);
+                    for i in 0..3 {
+                        to.extend((0..3).map(|j| linear[(i, j)] as f32));
+                        to.push(translation[i] as f32);
+                    }
+                    to.extend([0.0, 0.0, 0.0, 1.0]);
+                }
+            }
+        }
+        Ok(to)
+    }
+
+    /// Rounds the weights, measures, and describes the helpers.
+    fn write(self, source: &Source<'_>, transforms: Vec<f32>) -> HelperBones {
+        let (rig, count, bones) = (&self.rig, self.rig.maps.len(), source.bone_count);
+        let weights = written::dense_weights(&self.problem.own, &rig.skins, bones, count);
+        let measured = written::measure(source, &weights, &transforms);
+        let world = |p: Vec3| p * source.rest_frame.size + source.rest_frame.centre;
+        let places = hierarchy::heads_and_tails(&self.problem, rig);
+        let parents = hierarchy::parents(&self.problem, rig);
+        HelperBones {
+            count,
+            bone_count: bones,
+            weights,
+            transforms,
+            heads: places.iter().map(|p| world(p.0)).collect(),
+            tails: places.iter().map(|p| world(p.1)).collect(),
+            parents: parents.iter().map(|&b| b as u32).collect(),
+            errors: measured.errors,
+            farthest: measured.farthest,
+            rms: measured.rms,
+        }
+    }
+}
+
+/// Returns the index of the largest value in each of at most `most` blocks.
+fn worst_of_blocks(values: &[f64], most: usize) -> Vec<u32> {
+    let blocks = values.len().min(most);
+    let of_block = |b: usize| {
+        let range = b * values.len() / blocks..(b + 1) * values.len() / blocks;
+        range.reduce(|best, i| if values[i] > values[best] { i } else { best })
+    };
+    (0..blocks).filter_map(of_block).map(|i| i as u32).collect()
+}
+
+/// Returns at most `most` of `count` indices at even distances.
+fn spread(count: usize, most: usize) -> Vec<u32> {
+    let chosen = count.min(most);
+    (0..chosen).map(|i| (i * count / chosen) as u32).collect()
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Vertices and frames to which helper bones are fitted, in the axes of the character.
+
+use super::alignment::Map;
+use super::source::Source;
+use crate::skeleton::SkinWeights;
+use rayon::prelude::*;
+
+/// Bones of the character at each vertex, the heaviest first, in rows.
+#[derive(Debug, Clone)]
+pub(super) struct OwnSkin {
+    pub offsets: Vec<usize>,
+    pub bones: Vec<u32>,
+    /// Weights; each row adds up to 1.
+    pub weights: Vec<f64>,
+}
+
+impl OwnSkin {
+    /// Sorts the weights of each vertex.
+    pub(super) fn new(skin: &SkinWeights) -> Self {
+        let mut own = Self {
+            offsets: vec![0],
+            bones: Vec::new(),
+            weights: Vec::new(),
+        };
+        for v in 0..skin.len() {
+            let mut row: Vec<(u32, f64)> = skin.row(v).collect();
+            row.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            own.bones.extend(row.iter().map(|r| r.0));
+            own.weights.extend(row.iter().map(|r| r.1));
+            own.offsets.push(own.bones.len());
+        }
+        own
+    }
+
+    /// Returns the bones and the weights of a vertex.
+    pub(super) fn row(&self, vertex: usize) -> (&[u32], &[f64]) {
+        let row = self.offsets[vertex]..self.offsets[vertex + 1];
+        (&self.bones[row.clone()], &self.weights[row])
+    }
+
+    /// Returns the rows of some vertices.
+    fn subset(&self, vertices: &[u32]) -> Self {
+        let mut part = Self {
+            offsets: vec![0],
+            bones: Vec::new(),
+            weights: Vec::new(),
+        };
+        for &v in vertices {
+            let (bones, weights) = self.row(v as usize);
+            part.bones.extend_from_slice(bones);
+            part.weights.extend_from_slice(weights);
+            part.offsets.push(part.bones.len());
+        }
+        part
+    }
+}
+
+/// Some vertices in some frames, in local axes.
+pub(super) struct Problem {
+    /// Vertices at rest.
+    pub rest: Vec<[f64; 3]>,
+    /// Where they are seen, `[f, n, 3]`.
+    pub targets: Vec<f32>,
+    /// Maps of the character's bones, `[f, b]`.
+    pub poses: Vec<Map>,
+    pub own: OwnSkin,
+    pub frame_count: usize,
+    pub bone_count: usize,
+}
+
+impl Problem {
+    /// Gathers vertices and frames of the source.
+    pub(super) fn new(source: &Source<'_>, vertices: &[u32], frames: &[u32]) -> Self {
+        let size = source.rest_frame.size;
+        let local_rest = |v: &u32| {
+            source
+                .rest_frame
+                .local(&source.rest[3 * *v as usize..][..3])
+        };
+        let rest: Vec<[f64; 3]> = vertices.iter().map(local_rest).collect();
+        let mut targets = vec![0.0_f32; 3 * vertices.len() * frames.len()];
+        targets
+            .par_chunks_exact_mut(3 * vertices.len())
+            .zip(frames)
+            .for_each(|(to, &f)| {
+                let frame = source.frames.frame(f as usize);
+                let alignment = &source.alignments[f as usize];
+                for (to, &v) in to.chunks_exact_mut(3).zip(vertices) {
+                    let at = alignment.local(&frame[3 * v as usize..][..3], size);
+                    to.copy_from_slice(&at.map(|x| x as f32));
+                }
+            });
+        let poses = frames.iter().flat_map(|&f| source.local_poses(f as usize));
+        Self {
+            rest,
+            targets,
+            poses: poses.collect(),
+            own: source.own.subset(vertices),
+            frame_count: frames.len(),
+            bone_count: source.bone_count,
+        }
+    }
+
+    /// Returns the number of vertices.
+    pub(super) fn vertex_count(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Returns where a vertex is seen in a frame.
+    #[inline]
+    pub(super) fn target(&self, frame: usize, vertex: usize) -> [f64; 3] {
+        let at = &self.targets[3 * (frame * self.rest.len() + vertex)..][..3];
+        [at[0].into(), at[1].into(), at[2].into()]
+    }
+
+    /// Returns the maps of the character's bones in a frame.
+    #[inline]
+    pub(super) fn pose(&self, frame: usize) -> &[Map] {
+        &self.poses[frame * self.bone_count..][..self.bone_count]
+    }
+}
