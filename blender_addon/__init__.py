@@ -19,6 +19,7 @@ Each folder is a wing. A wing imports only from those above it in this table:
 """
 
 from . import cli, operators
+from .bake import fbx
 from .bake.gltf import (  # noqa: F401  (its exporter looks here)
     glTF2_post_export_callback,
     glTF2_pre_export_callback,
@@ -47,7 +48,7 @@ OVERLAYS = [
 ]
 
 PARTS = (
-    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, *OVERLAYS, cli,
+    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, fbx, *OVERLAYS, cli,
 )  # fmt: skip
 
 

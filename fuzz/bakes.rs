@@ -18,7 +18,7 @@ fn positions() -> Vec<f32> {
 }
 
 /// Writes a texture of this thread.
-fn texture(format: TextureFormat) -> VertexTexture {
+fn texture(format: TextureFormat, has_tension: bool) -> VertexTexture {
     let positions = positions();
     let frames = VertexFrames::new([&positions[..]], VERTICES).expect("frames");
     let settings = TextureSettings {
@@ -27,8 +27,17 @@ fn texture(format: TextureFormat) -> VertexTexture {
     };
     let (folder, names) = (scratch("texture"), ["wave".to_owned()]);
     let rest = &positions[..3 * VERTICES];
-    write_vertex_texture(&folder, (&names, &frames), rest, &settings, &Silent)
-        .expect("it can be written")
+    let tension = [&positions[..3 * VERTICES]];
+    let tension = has_tension.then_some(&tension[..]);
+    write_vertex_texture(
+        &folder,
+        (&names, &frames),
+        rest,
+        tension,
+        &settings,
+        &Silent,
+    )
+    .expect("it can be written")
 }
 
 /// Path of the file that a first byte names, in a folder where the others are whole.
@@ -36,10 +45,14 @@ fn place(kind: u8) -> Option<PathBuf> {
     Some(match kind {
         0 => scratch("pc2"),
         1 => scratch("mdd"),
-        2 => texture(TextureFormat::Exr).texture,
-        3 => texture(TextureFormat::Exr).description,
-        4 => texture(TextureFormat::Png).texture,
-        5 => texture(TextureFormat::Png).description,
+        2 => texture(TextureFormat::Exr, false).texture,
+        3 => texture(TextureFormat::Exr, false).description,
+        4 => texture(TextureFormat::Png, false).texture,
+        5 => texture(TextureFormat::Png, false).description,
+        6 => texture(TextureFormat::Exr, true).texture,
+        7 => texture(TextureFormat::Exr, true).description,
+        8 => texture(TextureFormat::Png, true).texture,
+        9 => texture(TextureFormat::Png, true).description,
         _ => return None,
     })
 }
@@ -88,6 +101,12 @@ pub fn bake_files(bytes: &[u8]) {
                         .iter()
                         .all(|clip| clip.1.len() % (3 * read.vertices) == 0)
                 );
+                let tension = read.tension.iter().flatten();
+                assert!(
+                    tension
+                        .zip(&read.clips)
+                        .all(|(values, clip)| 3 * values.len() == clip.1.len())
+                );
             }
         }
     }
@@ -106,5 +125,5 @@ pub fn bake_seeds() -> Vec<Vec<u8>> {
         };
         [&[kind], &std::fs::read(path).expect("it is there")[..]].concat()
     };
-    (0..6).map(seed).collect()
+    (0..10).map(seed).collect()
 }

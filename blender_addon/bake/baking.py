@@ -22,7 +22,7 @@ from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..logic.tasks import Progress, Task, span, within
 from ..saved import bakes as saved_bakes
-from ..scene import bake_files, bakes, groups, key_playing, poses, reading
+from ..scene import bake_files, baked_tension, bakes, groups, key_playing, poses, reading
 from ..scene.armature_actions import Soloist
 from ..scene.bind_pose import BindPose
 from . import bake_records, clip_plans, export_check, keyframes, riders, targets
@@ -240,6 +240,7 @@ def result_of(
     unbaked = unbaked_frames_remark(made, scene) if any(plan.action is None for plan in plans) else ""
     warnings, along = export_check.check_all(objects), [describe(each) for each in objects[1:]]
     clips = [plan.name for plan in plans if plan.action is not None]
+    remarks = [*remarks, *filter(None, map(baked_tension.remark, objects))]
     return BakeResult(names, made.space, made.miss, unbaked, warnings, along, clips, remarks, request.name)
 
 

@@ -17,7 +17,8 @@ from ..logic.names import describe
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
 from ..scene import animation, key_playing
-from . import clips
+from ..scene.tension_nodes import stores_only
+from . import clips, fbx
 from .skin_traps import stray_bone_traps
 from .traps import (
     ExportSettings,
@@ -67,6 +68,8 @@ def object_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tr
 def applied_modifiers(obj: bpy.types.Object) -> list[str]:
     """Returns the modifiers, in words, that the exporter applies by default."""
     found = [m for m in obj.modifiers if m.type != "ARMATURE" and (m.show_viewport or m.show_render)]
+    if fbx.is_hooked():
+        found = [m for m in found if not stores_only(m)]
     return [f"“{modifier.name}”" for modifier in found]
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..logic.keys import CurvePoints
 from ..saved.bakes import ThewBake
-from ..scene import animation, bakes, key_curves, key_playing, poses, writing
+from ..scene import animation, baked_tension, bakes, key_curves, key_playing, poses, writing
 from ..scene.writing import ClipCurves, NewKeys
-from . import bake_records
+from . import bake_records, fbx
 from .target import PendingBake
 
 
@@ -44,7 +44,7 @@ class KeyTarget:
     key = ""
 
     def __init__(self) -> None:
-        self.kind = bakes.Kind(self.key, self.describe, self.show, writing.remove_bake)
+        self.kind = bakes.Kind(self.key, self.describe, self.show, self.remove)
 
     def check(self, obj: bpy.types.Object) -> None:
         """Refuses an object on which keys could not be played."""
@@ -61,8 +61,15 @@ class KeyTarget:
     def show(self, obj: bpy.types.Object, bake: ThewBake, on: bool) -> None:
         """Lets the keys of a bake play what the armature plays, or mutes them. While poses are read, another action may play."""
         writing.mute_bake(obj, bake, not on)
+        baked_tension.settle(obj)
+        fbx.hook()
         if on and not poses.silence_depth:
             key_playing.follow(obj)
+
+    def remove(self, obj: bpy.types.Object, bake: ThewBake) -> None:
+        """Removes the keys of a bake, and the modifier that stores their tension with the last of them."""
+        writing.remove_bake(obj, bake)
+        baked_tension.settle(obj)
 
     def write(self, pending: PendingBake) -> None:
         """Writes the keys and their curves next to those of former bakes."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..scene.mesh import read_shown_groups
+from ..scene.tension_nodes import stores_only
 from .traps import (
     NOTICE,
     USD_POINTS,
@@ -57,7 +58,7 @@ def left_modifier_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iter
     applied = settings.format == "FBX" and settings.value("use_mesh_modifiers") is not False
     if applied or settings.value("export_apply"):
         return  # these drop the keys instead, which is another trap
-    left = [m for m in obj.modifiers if m.type != "ARMATURE" and m.show_viewport]
+    left = [m for m in obj.modifiers if m.type != "ARMATURE" and m.show_viewport and not stores_only(m)]
     if not left:
         return
     shaping = any(modifier.type not in SHAPELESS_MODIFIERS for modifier in left)

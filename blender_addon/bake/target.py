@@ -87,6 +87,7 @@ class Content:
     worst: Miss = Miss()
     skin: SkinMotion | None = None  # None: not known
     bones: BoneMotion | None = None  # of targets that read the bones along
+    tension: np.ndarray | None = None  # float32[f, n], of the live flesh; None: not wanted, or not storable
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sentences import plural
-from ..logic.tasks import Progress, Task
+from ..logic.tasks import Progress, Task, span
 from ..saved import units
 from ..saved.bakes import ThewBake, ThewClip
 from ..scene import bake_files, bakes, texture_playing
 from ..scene.mesh import basis_positions
 from ..scene.stack import modifier_by_id
 from ..scene.texture_playing import clip_name
-from . import bake_records
+from . import bake_records, tension_rows
 from .shape_keys import frame_offsets
 from .target import BakeRequest, PendingBake, Source
 
@@ -94,8 +94,12 @@ class VertexTexture:
         return plural(len(found), "vertex texture") if found else ""
 
     def prepare(self, source: Source, space: str) -> Task:
-        """Builds the task that computes the offsets of each frame from the basis."""
-        return (yield from frame_offsets(source, "REST"))
+        """Builds the task that computes the offsets of each frame from the basis, and the tension where the object stores it."""
+        if not source.obj.thew.store_tension:
+            return (yield from frame_offsets(source, "REST"))
+        content = yield from span(frame_offsets(source, "REST"), 0.0, 0.5)
+        tension = yield from span(tension_rows.measure_tension(source), 0.5, 1.0)
+        return replace(content, tension=tension)
 
     def pack(self, pending: PendingBake) -> Task:
         """Collects the positions of all clips by name, those that stay among them."""
@@ -114,7 +118,8 @@ class VertexTexture:
         usual = pending.clips[0].plan.fps
         # Records hold single precision, in which 23.976 frames a second are another number.
         same = {name for name, rate in rates.items() if rate <= 0.0 or math.isclose(rate, usual, rel_tol=1e-6)}
-        pending.packed = rest, clips, [usual if name in same else rates[name] for name in clips]
+        rates = [usual if name in same else rates[name] for name in clips]
+        pending.packed = rest, clips, rates, tension_of_clips(pending, rest, clips)
 
     def write(self, pending: PendingBake) -> None:
         """Writes image and description beside their places, and makes layer and modifier where the bake has none."""
@@ -125,11 +130,11 @@ class VertexTexture:
         mine = {*own, *texture_playing.images_of(own)}
         pending.made = new = NewTexture(bake_files.NewFiles(folder), mine)
         stem = bake_files.free_stem(folder, (obj.name, request.name), SUFFIXES, mine, set())
-        rest, clips, rates = pending.packed
+        rest, clips, rates, tension = pending.packed
         try:
             texture = core().write_vertex_texture(
                 new.files.part, clips, rest, pending.clips[0].plan.fps, request.image.lower(), name=stem, clip_fps=rates,
-                metres_per_unit=metres_per_unit(obj),
+                metres_per_unit=metres_per_unit(obj), tension=tension,
             )  # fmt: skip
         except (OSError, core().ThewError) as error:
             raise bake_files.write_refusal(folder, error) from error
@@ -196,3 +201,23 @@ def kept_offsets(obj: bpy.types.Object, kept: list[ThewClip], count: int) -> lis
             )
         found.append((name, offsets))
     return found
+
+
+def tension_of_clips(
+    pending: PendingBake, rest: np.ndarray, clips: dict[str, np.ndarray]
+) -> dict[str, np.ndarray] | None:
+    """Returns the tension of every clip by name, [f, n]; None where that of the new ones was not measured.
+
+    Clips that stay and were written without it get that before the armature acts.
+    """
+    new = {clip_name(each.plan.name): each.content.tension for each in pending.clips}
+    if any(values is None for values in new.values()):
+        return None
+    found = {}
+    for clip in bake_records.kept(pending):
+        name = clip_name(clip.name)
+        values = core().read_vertex_texture(bake_files.path_of(clip.file), content="tension").get(name)
+        found[name] = (
+            tension_rows.rest_tension(pending.obj.data, rest, clips[name] - rest) if values is None else values
+        )
+    return found | new

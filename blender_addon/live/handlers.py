@@ -13,7 +13,7 @@ from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..saved import tension as saved_tension
-from ..scene import modifier, poses, reading, windows
+from ..scene import baked_tension, modifier, poses, reading, windows
 from . import (
     clip_following,
     dial,
@@ -282,9 +282,10 @@ HANDLERS = {
 
 #: The lists of callbacks of saved settings, and the function that each gets.
 def tension_chosen(obj) -> None:
-    """Lets the node tree of an object store the tension, or not."""
+    """Lets the node tree of an object, and the keys of its bakes, store the tension, or not."""
     if obj.type == "MESH":
         modifier.renew_tree(obj, obj.thew.body if obj.thew.made.rides else None)
+        baked_tension.settle(obj)
 
 
 CALLBACKS = (

@@ -36,6 +36,7 @@ class ThewMade(bpy.types.PropertyGroup):
     elsewhere: record(StringProperty, "Names of the bones that carry other meshes of the character, one per line")
     baked_basis: record(BoolProperty, "The Basis key was made for the bakes")
     baked_tracks: record(StringProperty, "Names of the NLA tracks that were made for the baked keys, one per line")
+    baked_rest_position: record(BoolProperty, "Add Rest Position was switched on for the tension of baked keys")
     shows_bake: record(BoolProperty, "A bake plays, not the live flesh")
     # The one bake of files of earlier versions, which `bakes.migrate` makes a bake of `Object.thew.bakes`:
     baked_keys: record(StringProperty, "Names of the baked shape keys, one per line")
@@ -61,7 +62,7 @@ class ThewMade(bpy.types.PropertyGroup):
 
 
 #: Properties that describe bakes, of the record here and of the settings.
-BAKE_PROPERTIES = {"baked_basis", "baked_tracks", "bakes", "active_bake"}
+BAKE_PROPERTIES = {"baked_basis", "baked_tracks", "baked_rest_position", "store_tension", "bakes", "active_bake"}
 
 
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:

@@ -18,7 +18,7 @@ from ..logic.names import describe
 from . import tension_nodes
 from .mesh import keep_active_attribute, numbers
 from .reading import armature_modifier
-from .stack import chain_end, modifier_by_id, noted_ids, restore
+from .stack import chain_end, modifier_by_id, noted_ids, restore, set_switches
 
 OFFSET = "thew_offset"
 FRAME = "thew_frame"
@@ -89,6 +89,27 @@ def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
     modifier = modifier_by_id(obj, obj.thew.made.modifier)
     set_up(modifier)
     return modifier
+
+
+def add_first(obj: bpy.types.Object, name: str) -> bpy.types.Modifier:
+    """Makes a modifier of nodes before all others, folded and switched off; the active one stays active.
+
+    Raises a `Refusal` where Blender does not allow that place, and leaves no trace.
+    """
+    active = obj.modifiers.active
+    active = active.persistent_uid if active is not None else 0
+    uid = obj.modifiers.new(name, "NODES").persistent_uid
+    try:
+        obj.modifiers.move(len(obj.modifiers) - 1, 0)
+    except RuntimeError as error:
+        obj.modifiers.remove(modifier_by_id(obj, uid))
+        raise no_place_refusal(obj) from error
+    if modifier_by_id(obj, active) is not None:
+        obj.modifiers.active = modifier_by_id(obj, active)
+    new = modifier_by_id(obj, uid)
+    new.show_expanded = new.show_in_editmode = False
+    set_switches(new, False, False)
+    return new
 
 
 def no_place_refusal(obj: bpy.types.Object) -> Refusal:

@@ -13,7 +13,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import animation, reading, stack
+from . import animation, reading, stack, tension_nodes
 
 #: Modifiers that may make or remove vertices: refused before the Armature modifier.
 REBUILDING_MODIFIERS = {
@@ -37,7 +37,7 @@ class Subject:
         for modifier in self.obj.modifiers:
             if modifier.persistent_uid == self.modifier.persistent_uid:
                 break
-            mine = modifier.persistent_uid == self.obj.thew.made.modifier
+            mine = modifier.persistent_uid == self.obj.thew.made.modifier or tension_nodes.stores_only(modifier)
             if not mine and any(stack.artist_switches(self.obj, modifier)):
                 found.append(modifier)
         return found

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import bpy
 
+from . import tension_nodes
+
 
 def modifier_by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
     """Returns the modifier with that persistent id."""
@@ -84,7 +86,7 @@ def modifiers_in_bake(obj: bpy.types.Object, armature: bpy.types.Modifier, space
     """Returns the modifiers whose effect the keys of a bake hold, and which must not act while it plays.
 
     In posed space these are all up to the Armature modifier and those chained to it; in rest space those before it that are not
-    Armature modifiers. Modifiers that Thew switched off count as on.
+    Armature modifiers. Modifiers that Thew switched off count as on, and one that only stores tension does not count.
     """
     made, found = obj.thew.made, []
     last = chain_end(obj, armature).persistent_uid
@@ -93,6 +95,7 @@ def modifiers_in_bake(obj: bpy.types.Object, armature: bpy.types.Modifier, space
         if (
             any(artist_switches(obj, modifier))
             and uid != made.modifier
+            and not tension_nodes.stores_only(modifier)
             and (space == "POSED" or modifier.type != "ARMATURE")
         ):
             found.append(modifier)

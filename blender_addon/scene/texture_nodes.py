@@ -2,13 +2,14 @@
 """The node group that plays a vertex animation texture in Blender, before the armature acts.
 
 It reads two texels a vertex, those of the frames before and after the scene's, and moves the vertex by their mix. Outside the clip
-nothing moves.
+nothing moves. Of a texture with tension it stores the attribute too.
 """
 
 from __future__ import annotations
 
 import bpy
 
+from . import tension_nodes
 from .modifier import FRAME_TOLERANCE
 
 #: Custom property of the groups made here; its value is the version of their layout.
@@ -17,6 +18,10 @@ GROUP_MARK, GROUP_LAYOUT = "thew_texture", 1
 VALUES = ("Step", "Start", "Last", "First Row", "Rows per Frame", "Row Step")
 #: Names of the nodes that sample the texture.
 SAMPLES = ("Here", "Next")
+#: Names of the value nodes that decode the tension, in groups that store it: "Tension" is `LEAST + SPAN * alpha`.
+SPAN, LEAST = "Tension Scale", "Tension Min"
+#: Name of the node that reads the UV layer.
+TEXEL = "Texel"
 
 
 class Builder:
@@ -66,8 +71,8 @@ class Builder:
         return node.outputs["Vector"]
 
 
-def make_group(name: str, layer: str) -> bpy.types.NodeTree:
-    """Builds the group; `layer`: name of the UV layer with the texel of each vertex."""
+def make_group(name: str, layer: str, tension: bool = False) -> bpy.types.NodeTree:
+    """Builds the group; `layer`: name of the UV layer with the texel of each vertex; `tension`: it stores that of alpha."""
     group = bpy.data.node_groups.new(name, "GeometryNodeTree")
     group[GROUP_MARK] = GROUP_LAYOUT
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
@@ -84,7 +89,7 @@ def make_group(name: str, layer: str) -> bpy.types.NodeTree:
     frame = make.math("FLOOR", clamped)
     later = make.math("MINIMUM", make.math("ADD", frame, 1.0), last)
     share = make.math("SUBTRACT", clamped, frame)
-    texel = make.node("GeometryNodeInputNamedAttribute", data_type="FLOAT_VECTOR")
+    texel = make.node("GeometryNodeInputNamedAttribute", data_type="FLOAT_VECTOR", name=TEXEL)
     texel.inputs["Name"].default_value = layer
     texel = texel.outputs["Attribute"]
 
@@ -94,9 +99,9 @@ def make_group(name: str, layer: str) -> bpy.types.NodeTree:
         group.links.new(make.math("MULTIPLY", row, row_step), shift.inputs["Y"])
         image = make.node("GeometryNodeImageTexture", name=which, interpolation="Closest", extension="EXTEND")
         group.links.new(make.vector("ADD", texel, shift.outputs[0]), image.inputs["Vector"])
-        return image.outputs["Color"]
+        return image.outputs["Color"], image.outputs["Alpha"]
 
-    here, there = sample(SAMPLES[0], frame), sample(SAMPLES[1], later)
+    (here, alpha), (there, next_alpha) = sample(SAMPLES[0], frame), sample(SAMPLES[1], later)
     mixed = make.vector("ADD", here, make.scaled(make.vector("SUBTRACT", there, here), share))
     scale, least = (make.node("FunctionNodeInputVector", name=each).outputs[0] for each in ("Scale", "Min"))
     offset = make.vector("ADD", least, make.vector("MULTIPLY", mixed, scale))
@@ -104,14 +109,46 @@ def make_group(name: str, layer: str) -> bpy.types.NodeTree:
     group.links.new(source.outputs[0], move.inputs["Geometry"])
     group.links.new(inside, move.inputs["Selection"])
     group.links.new(offset, move.inputs["Offset"])
-    group.links.new(move.outputs[0], sink.inputs[0])
+    moved = move.outputs[0]
+    if tension:
+        value = make.math("ADD", alpha, make.math("MULTIPLY", make.math("SUBTRACT", next_alpha, alpha), share))
+        value = make.math("ADD", make.value(LEAST), make.math("MULTIPLY", value, make.value(SPAN)))
+        moved = tension_nodes.store(group, moved, make.math("MULTIPLY", value, inside))
+    group.links.new(moved, sink.inputs[0])
     return group
+
+
+def stores_tension(group: bpy.types.NodeTree) -> bool:
+    """Returns whether a group stores the tension."""
+    return LEAST in group.nodes
+
+
+def layer_of(group: bpy.types.NodeTree) -> str:
+    """Returns the name of the UV layer that a group reads."""
+    node = next(node for node in group.nodes if node.type == "INPUT_ATTRIBUTE")
+    return node.inputs["Name"].default_value
+
+
+def image_of(group: bpy.types.NodeTree) -> bpy.types.Image | None:
+    """Returns the texture of a group; None before it has one."""
+    return group.nodes[SAMPLES[0]].inputs["Image"].default_value
+
+
+def set_image(group: bpy.types.NodeTree, image: bpy.types.Image) -> None:
+    """Gives a group its texture."""
+    for name in SAMPLES:
+        group.nodes[name].inputs["Image"].default_value = image
 
 
 def set_texture(group: bpy.types.NodeTree, image: bpy.types.Image, told: dict) -> None:
     """Gives a group its image; `told`: the description beside it."""
-    for name in SAMPLES:
-        group.nodes[name].inputs["Image"].default_value = image
+    set_image(group, image)
+    code = told.get("tension")
+    if code is not None and stores_tension(group):
+        group.nodes[SPAN].outputs[0].default_value, group.nodes[LEAST].outputs[0].default_value = (
+            code["scale"],
+            code["min"],
+        )
     group.nodes["Scale"].vector, group.nodes["Min"].vector = told["offset_scale"], told["offset_min"]
 
 

@@ -51,20 +51,8 @@ def is_player(each: bpy.types.Modifier) -> bool:
 
 def add_modifier(obj: bpy.types.Object, name: str, layer: str) -> bpy.types.Modifier:
     """Makes the modifier of a bake before all others, switched off, with a node group of its own."""
-    active = obj.modifiers.active
-    active = active.persistent_uid if active is not None else 0
-    uid = obj.modifiers.new(name, "NODES").persistent_uid
-    try:
-        obj.modifiers.move(len(obj.modifiers) - 1, 0)
-    except RuntimeError as error:
-        obj.modifiers.remove(modifier_by_id(obj, uid))
-        raise modifier.no_place_refusal(obj) from error
-    if modifier_by_id(obj, active) is not None:
-        obj.modifiers.active = modifier_by_id(obj, active)
-    new = modifier_by_id(obj, uid)
+    new = modifier.add_first(obj, name)
     new.node_group = texture_nodes.make_group(f"{obj.name} {name}", layer)
-    new.show_expanded = new.show_in_editmode = False
-    set_switches(new, False, False)
     return new
 
 
@@ -85,13 +73,30 @@ def load(player: bpy.types.Modifier, path: Path) -> None:
     if "texture" not in told:
         return
     file = str(path.with_name(told["texture"]))
+    renew_group(player, "tension" in told)
     image = player.node_group.nodes[texture_nodes.SAMPLES[0]].inputs["Image"].default_value
     if image is None:
         image = bpy.data.images.load(file)
     image.filepath = bake_files.saved_path(Path(file))
     image.colorspace_settings.name = "Non-Color"
+    image.alpha_mode = "CHANNEL_PACKED"  # alpha is tension, and no transparency
     image.reload()
     texture_nodes.set_texture(player.node_group, image, told)
+
+
+def renew_group(player: bpy.types.Modifier, tension: bool) -> None:
+    """Gives the modifier a group that stores the tension, or one that does not, if it has the other one."""
+    former = player.node_group
+    if texture_nodes.stores_tension(former) == tension:
+        return
+    name, layer = former.name, texture_nodes.layer_of(former)
+    player.node_group = texture_nodes.make_group(name, layer, tension)
+    image = texture_nodes.image_of(former)
+    if image is not None:
+        texture_nodes.set_image(player.node_group, image)
+    if former.users == 0:
+        bpy.data.node_groups.remove(former)
+        player.node_group.name = name
 
 
 def show(obj: bpy.types.Object, bake: saved_bakes.ThewBake, on: bool) -> None:

@@ -143,6 +143,18 @@ pub enum BakeError {
         /// Index of the vertex.
         vertex: usize,
     },
+    /// A tension that is not a number, or too large.
+    #[error(
+        "the tension of vertex {vertex} in frame {frame} of clip {clip} is unusable: each must be a finite number up to 65504"
+    )]
+    Tension {
+        /// Index of the clip.
+        clip: usize,
+        /// Index of the frame in it.
+        frame: usize,
+        /// Index of the vertex.
+        vertex: usize,
+    },
     /// A file that could not be read or written.
     #[error("“{path}” could not be {done}: {reason}")]
     File {

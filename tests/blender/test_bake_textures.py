@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, part, play, refusal, size_of, snapshot, world
+from test_tension import tension_of
 
 FRAMES = range(1, 21)
 
@@ -28,13 +29,25 @@ def described(body) -> tuple[Path, dict]:
 
 
 def engine_offsets(body, path: Path, told: dict, clip: dict) -> np.ndarray:
-    """Returns the offsets that a shader would read by the UV layer, [f, n, 3]; written without the extension's reader."""
+    """Returns the offsets that a shader would read by the UV layer, [f, n, 3]."""
+    texels = engine_texels(body, path, told, clip)
+    return np.array(told["offset_min"]) + np.array(told["offset_scale"]) * texels[..., :3]
+
+
+def engine_tension(body, path: Path, told: dict, clip: dict) -> np.ndarray:
+    """Returns the tension that a shader would read, [f, n]."""
+    return told["tension"]["min"] + told["tension"]["scale"] * engine_texels(body, path, told, clip)[..., 3]
+
+
+def engine_texels(body, path: Path, told: dict, clip: dict) -> np.ndarray:
+    """Returns the texels of the vertices by the UV layer, [f, n, 4]; written without the extension's reader."""
     image = bpy.data.images.load(str(path.with_name(told["texture"])), check_existing=False)
     image.colorspace_settings.name = "Non-Color"
+    image.alpha_mode = "CHANNEL_PACKED"
     width, height = image.size
     flat = np.empty(4 * width * height, dtype=np.float32)
     image.pixels.foreach_get(flat)
-    pixels = flat.reshape(height, width, 4)[..., :3].astype(np.float64)
+    pixels = flat.reshape(height, width, 4).astype(np.float64)
     layer = body.data.uv_layers["Thew Offsets"]
     texel = np.zeros((len(body.data.vertices), 2))
     for loop, uv in zip(body.data.loops, layer.uv, strict=True):
@@ -44,7 +57,7 @@ def engine_offsets(body, path: Path, told: dict, clip: dict) -> np.ndarray:
         shift = (clip["first_row"] + frame * told["rows_per_frame"]) * told["v_from_bottom"]["step"]
         x = np.floor(texel[:, 0] * width).astype(int)
         y = np.floor((texel[:, 1] + shift) * height).astype(int)
-        rows.append(np.array(told["offset_min"]) + np.array(told["offset_scale"]) * pixels[y, x])
+        rows.append(pixels[y, x])
     bpy.data.images.remove(image)
     return np.array(rows)
 
@@ -76,6 +89,60 @@ def test_texture_comes_back(saved, image):
     assert after["modifiers"] == before["modifiers"] and after["attributes"] == before["attributes"]
     assert after["data"] == before["data"] and not len(bpy.data.images)
     assert np.array_equal(play(body, FRAMES), live)
+
+
+@pytest.mark.parametrize("image", ["EXR", "PNG"])
+def test_texture_tension(saved, image):
+    """Alpha is the tension of the live flesh, the node group stores it, and offsets are as without it."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", image=image) == {"FINISHED"}
+    path, told = described(body)
+    without = engine_offsets(body, path, told, told["clips"][0])
+    assert "tension" not in told and tension_of(body) is None
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    body.thew.store_tension = True
+    live, shapes = play(body, FRAMES, tension_of), play(body, FRAMES)
+    assert np.abs(live).max() > 0.05
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", image=image) == {"FINISHED"}
+    path, told = described(body)
+    found = engine_tension(body, path, told, told["clips"][0])
+    assert np.abs(found - live).max() <= told["tension"]["max_error"] + 2e-5
+    assert told["tension"]["max_error"] < 1e-4
+    assert np.abs(engine_offsets(body, path, told, told["clips"][0]) - without).max() < 1e-6
+    shown = play(body, FRAMES, tension_of)
+    assert np.abs(shown - found).max() < 1e-5
+    assert np.abs(play(body, FRAMES) - shapes).max() < 2e-4 * size_of(shapes[0])
+    bpy.context.scene.frame_set(FRAMES[-1] + 5)
+    assert not tension_of(body).any()
+    body.thew.store_tension = False
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", image=image) == {"FINISHED"}
+    bpy.context.scene.frame_set(9)
+    assert tension_of(body) is None and len(bpy.data.images) == 1
+    assert len([group for group in bpy.data.node_groups if "thew_texture" in group]) == 1
+    assert bpy.ops.thew.bake_remove(name="Vertex Texture") == {"FINISHED"}
+    assert not len(bpy.data.images)
+
+
+def test_texture_tension_of_actions(saved):
+    """Clips that were baked without tension get that before the armature acts when one with it joins them."""
+    body, armature = saved
+    first = armature.animation_data.action
+    other = first.copy()
+    other.name = "Other"
+    name = {"target": "VERTEX_TEXTURE", "clips": "CHOSEN"}
+    assert bpy.ops.thew.bake(actions=first.name, **name) == {"FINISHED"}
+    body.thew.store_tension = True
+    assert bpy.ops.thew.bake(actions="Other", **name) == {"FINISHED"}
+    path, told = described(body)
+    by_name = {clip["name"]: engine_tension(body, path, told, clip) for clip in told["clips"]}
+    # The actions are alike, so that the two differ by what bones do to edges between them.
+    largest = np.abs(by_name["Other"]).max()
+    assert largest > 0.05
+    assert 1e-4 < np.abs(by_name["Other"] - by_name[first.name]).max() < 0.2 * largest
+    assert bpy.ops.thew.bake(actions="Other", **name) == {"FINISHED"}
+    path, told = described(body)
+    again = {clip["name"]: engine_tension(body, path, told, clip) for clip in told["clips"]}
+    assert all(np.abs(again[each] - by_name[each]).max() < 2e-4 for each in again)
 
 
 def test_texture_of_actions(saved):

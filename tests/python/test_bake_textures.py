@@ -25,17 +25,29 @@ def waves(frames, seed=0, reach=0.08):
 
 def play(path, vertex, clip, frame, origin):
     """Returns a vertex's offset as a shader computes it from the JSON file and the image, with v from either end."""
+    told, texel = texel_of(path, vertex, clip, frame, origin)
+    return np.array(told["offset_min"]) + np.array(told["offset_scale"]) * texel[:3]
+
+
+def play_tension(path, vertex, clip, frame, origin):
+    """Returns a vertex's tension as a shader computes it."""
+    told, texel = texel_of(path, vertex, clip, frame, origin)
+    assert told["tension"]["channel"] == "alpha"
+    return told["tension"]["min"] + told["tension"]["scale"] * texel[3]
+
+
+def texel_of(path, vertex, clip, frame, origin):
+    """Returns the description and the texel of a vertex in a frame, with v from either end."""
     told = json.loads(path.read_text())
     image = (parse_exr if told["encoding"] == "half" else parse_png)(path.with_name(told["texture"]))
-    assert image.shape == (told["height"], told["width"], 3)
+    assert image.shape == (told["height"], told["width"], 3 + ("tension" in told))
     (rows,) = (one for one in told["clips"] if one["name"] == clip)
     assert frame < rows["frames"]
     row = rows["first_row"] + frame * told["rows_per_frame"] + vertex // told["width"]
     u = told["u"]["first"] + told["u"]["step"] * (vertex % told["width"])
     v = told[f"v_from_{origin}"]["first"] + told[f"v_from_{origin}"]["step"] * row
     v = v if origin == "top" else 1 - v
-    texel = image[int(v * told["height"]), int(u * told["width"])]
-    return np.array(told["offset_min"]) + np.array(told["offset_scale"]) * texel
+    return told, image[int(v * told["height"]), int(u * told["width"])]
 
 
 FORMATS = pytest.mark.parametrize("format", ["exr", "png"])
@@ -69,6 +81,88 @@ def test_texture_round_trip(tmp_path, format):
     misses = [np.linalg.norm(found[name] - (clips[name].astype(float) - rest_shape()), axis=2).max() for name in clips]
     assert abs(max(misses) - written.max_error) < 1e-8
     assert json.loads(written.description.read_text())["max_error"] == written.max_error
+
+
+def tensions(frames, seed=0):
+    """Returns a tension of each vertex and frame, from half the length to half more."""
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, (frames, VERTICES)).astype(np.float32)
+
+
+@FORMATS
+@pytest.mark.parametrize("max_size", [8192, 20])
+def test_texture_tension(tmp_path, format, max_size):
+    """A shader reads the tension from alpha within the stated error, and the offsets as without it; our reader gives it back."""
+    clips = {"walk": waves(5), "run": waves(3, 1)}
+    values = {"run": tensions(3, 1), "walk": tensions(5)}  # in an order of its own
+    options = {"format": format, "max_size": max_size}
+    plain = thew.write_vertex_texture(tmp_path / "plain", clips, rest_shape(), 30, **options)
+    written = thew.write_vertex_texture(tmp_path / "hero", clips, rest_shape(), 30, tension=values, **options)
+    assert plain.tension_error is None and "tension" not in json.loads(plain.description.read_text())
+    assert written.max_error == plain.max_error
+    assert 0 < written.tension_error <= {"exr": 0.5 * 2**-11, "png": 0.5 / 65535 + 1e-12}[format]
+    assert json.loads(written.description.read_text())["tension"]["max_error"] == written.tension_error
+    for clip, frame, vertex in [("walk", 0, 0), ("walk", 4, 36), ("run", 1, 18), ("run", 2, 19)]:
+        for origin in ("top", "bottom"):
+            found = play_tension(written.description, vertex, clip, frame, origin)
+            assert abs(found - values[clip][frame, vertex]) <= written.tension_error + 1e-9
+            offset = play(written.description, vertex, clip, frame, origin)
+            assert np.array_equal(offset, play(plain.description, vertex, clip, frame, origin))
+    found = thew.read_vertex_texture(tmp_path / "hero", content="tension")
+    assert list(found) == ["walk", "run"] and found["run"].dtype == np.float32
+    misses = [np.abs(found[name].astype(float) - values[name]).max() for name in clips]
+    assert abs(max(misses) - written.tension_error) < 1e-7
+    offsets, without = (thew.read_vertex_texture(tmp_path / name) for name in ("hero", "plain"))
+    assert all(np.array_equal(offsets[name], without[name]) for name in clips)
+    assert thew.read_vertex_texture(tmp_path / "plain", content="tension") == {}
+
+
+def test_texture_tension_forms(tmp_path):
+    """Tension comes in the form of the clips: one array, a list, or by name."""
+    one, two = waves(2), waves(3, 1)
+    for clips, values in [
+        (one, tensions(2)),
+        ([one, two], [tensions(2), tensions(3)]),
+        ({"a": one}, {"a": tensions(2)}),
+        ({"a": one}, [tensions(2)]),
+    ]:
+        thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, tension=values)
+        found = list(thew.read_vertex_texture(tmp_path, content="tension").values())
+        given = list(values.values()) if isinstance(values, dict) else values if isinstance(values, list) else [values]
+        assert all(np.abs(a - b).max() < 2.5e-4 for a, b in zip(found, given, strict=True))
+
+
+def test_texture_tension_constant(tmp_path):
+    """Skin without tension, and skin of one tension everywhere, come back exactly."""
+    for value in (0.0, -0.25):
+        for format in ("exr", "png"):
+            written = thew.write_vertex_texture(
+                tmp_path, waves(2), rest_shape(), 24, format, tension=np.full((2, VERTICES), value)
+            )
+            assert written.tension_error == 0
+            found = thew.read_vertex_texture(written.description, content="tension")["clip0"]
+            assert np.all(found == value)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (tensions(2), "tension of clip 0: there must be 111 numbers, not 74"),
+        (tensions(3).T, r"tension: expected an array of shape \(any, 37\)"),
+        ({"b": tensions(3)}, "tension: there is none of the clip “a”"),
+        ({"a": tensions(3), "b": tensions(3)}, "tension: it has 2 clips, and there are 1"),
+        ([tensions(3), tensions(3)], "clips of tension: there must be 1 numbers, not 2"),
+        (tensions(3) * np.nan, "the tension of vertex 0 in frame 0 of clip 0 is unusable"),
+        (tensions(3) + 1e5, "finite number up to 65504"),
+        ("text", "tension"),
+    ],
+)
+def test_texture_tension_refused(tmp_path, values, sentence):
+    """Tension that is not of these clips, or no number, is refused in a sentence, and nothing is written."""
+    with pytest.raises(thew.InputError, match=sentence):
+        thew.write_vertex_texture(tmp_path / "new", {"a": waves(3)}, rest_shape(), 24, tension=values)
+    assert not os.listdir(tmp_path)
+    with pytest.raises(thew.InputError, match='expected "offsets" or "tension"'):
+        thew.read_vertex_texture(tmp_path, content="normals")
 
 
 def test_texture_description(tmp_path):

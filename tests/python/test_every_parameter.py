@@ -319,6 +319,7 @@ def objects(tmp_path_factory):
         ("write_vertex_texture", "folder"): str(folder / "written"),
         ("write_vertex_texture", "clips"): clip_frames,
         ("write_vertex_texture", "rest"): vertices,
+        ("write_vertex_texture", "tension"): np.zeros(clip_frames.shape[:2]),
         ("read_vertex_texture", "path"): str(folder / "texture"),
         ("tension", "edges"): triangles,
         ("tension", "plain"): vertices,

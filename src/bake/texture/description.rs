@@ -35,6 +35,9 @@ pub(super) struct Description {
     pub position_bounds: [[f64; 3]; 2],
     /// Largest distance of a decoded position from the given one, in `units`.
     pub max_error: f64,
+    /// Tension in a channel of its own, if the texture has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tension: Option<TensionCode>,
     pub units: String,
     /// Length of a unit along each axis, m.
     #[serde(default = "one_metre")]
@@ -46,6 +49,17 @@ pub(super) struct Description {
     pub v_from_top: Steps,
     /// Coordinate v of a row from the bottom of the texture.
     pub v_from_bottom: Steps,
+}
+
+/// Tension in the channel alpha: `min + scale · value`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TensionCode {
+    /// Always "alpha".
+    pub channel: String,
+    pub min: f64,
+    pub scale: f64,
+    /// Largest difference of a decoded value from the given one.
+    pub max_error: f64,
 }
 
 /// Frames of a clip in the texture.
@@ -94,6 +108,7 @@ impl Description {
             offset_bounds: [[0.0; 3]; 2],
             position_bounds: [[0.0; 3]; 2],
             max_error: 0.0,
+            tension: None,
             units: "metres".into(),
             metres_per_unit: one_metre(),
             axes: "those of the positions given".into(),
@@ -143,6 +158,23 @@ impl Description {
         }
     }
 
+    /// Returns the encoding of the tension, along each axis of which it is the same; None without tension.
+    pub fn tension_encoding(&self) -> Option<Encoding> {
+        let code = self.tension.as_ref()?;
+        Some(match self.encoding == "half" {
+            true => Encoding::Half,
+            false => Encoding::Steps {
+                min: [code.min; 3],
+                scale: [code.scale; 3],
+            },
+        })
+    }
+
+    /// Returns the number of channels of the texture.
+    pub fn channels(&self) -> usize {
+        3 + usize::from(self.tension.is_some())
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.format != FORMAT || self.version != VERSION {
             let what = format!("it is a “{}” of version {}", self.format, self.version);
@@ -168,7 +200,13 @@ impl Description {
         if !is_whole {
             return Err("its sizes do not fit together; write it again".into());
         }
-        let mut numbers = self.offset_min.iter().chain(&self.offset_scale);
+        let code = self
+            .tension
+            .iter()
+            .flat_map(|code| [&code.min, &code.scale]);
+        let mut numbers = (self.offset_min.iter())
+            .chain(&self.offset_scale)
+            .chain(code);
         if !numbers.all(|x| x.abs() <= 2.0 * MAX_COORDINATE) {
             return Err("its bounds are not finite numbers; write it again".into());
         }

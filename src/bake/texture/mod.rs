@@ -5,7 +5,8 @@
 //! A row is a frame, and a column is a vertex. More vertices than the texture may have columns are wrapped over several rows, the
 //! same number in each frame. Clips follow one another from the top. The channels red, green and blue hold x, y and z of the
 //! offset from rest, in the caller's axes and unit, 6 bytes a vertex and frame: as half floats in an EXR file, or as steps
-//! between bounds in a PNG file. Neither file states a colour space, since the numbers are no colours. The largest rounding error is
+//! between bounds in a PNG file. A fourth channel, alpha, may hold the tension of each vertex, 2 bytes more. Neither file states a
+//! colour space, since the numbers are no colours. The largest rounding error is
 //! measured on the values that are written.
 //!
 //! | file | content |
@@ -13,6 +14,7 @@
 //! | `layout` | texels of vertices and frames |
 //! | `encoding` | offsets as 16 bits, and back |
 //! | `description` | the JSON file |
+//! | `tension` | the channel alpha |
 //! | `write`, `read` | both files, whole or not at all |
 //! | `open_exr`, `png16` | the image formats |
 
@@ -22,6 +24,7 @@ mod layout;
 mod open_exr;
 mod png16;
 mod read;
+mod tension;
 #[cfg(test)]
 mod tests;
 mod write;

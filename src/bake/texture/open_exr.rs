@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenEXR files of three channels of half floats, in scan lines compressed by ZIP, which every reader knows.
+//! OpenEXR files of three or four channels of half floats, in scan lines compressed by ZIP, which every reader knows.
 
 use super::size_mismatch;
 use exr::block::reader::ChunksReader;
@@ -14,23 +14,28 @@ use rayon::prelude::*;
 use smallvec::smallvec;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// Channels in the order of the file (by name), and the place of each among red, green and blue.
-const CHANNELS: [(&str, usize); 3] = [("B", 2), ("G", 1), ("R", 0)];
+/// Channels in the order of the file (by name), and the place of each among red, green, blue and alpha.
+const CHANNELS: [(&str, usize); 4] = [("A", 3), ("B", 2), ("G", 1), ("R", 0)];
 /// Rows that are compressed together, as the format demands of ZIP.
 const BLOCK_ROWS: usize = 16;
 /// Blocks compressed at once. At half, threads wait for the disk; at twice, memory grows (0.8 MB each at 8,192 columns).
 const BATCH: usize = 8;
 
-/// Writes an image whose rows `fill` fills with the bits of red, green and blue in turn.
+/// Returns the channels of a file that has `count` of them: alpha is the last to come.
+fn channels_of(count: usize) -> &'static [(&'static str, usize)] {
+    &CHANNELS[CHANNELS.len() - count..]
+}
+
+/// Writes an image of three or four channels, whose rows `fill` fills with the bits of red, green, blue and alpha in turn.
 pub(super) fn write(
     file: &mut (impl Write + Seek),
-    (width, height): (usize, usize),
+    (width, height, count): (usize, usize, usize),
     fill: impl Fn(usize, &mut [u16]) + Sync,
     report: impl Fn(f64) -> io::Result<()>,
 ) -> io::Result<()> {
     let channel =
         |&(name, _): &(&'static str, usize)| ChannelDescription::new(name, SampleType::F16, true);
-    let channels = CHANNELS.iter().map(channel).collect();
+    let channels = channels_of(count).iter().map(channel).collect();
     let mut header = Header::new(Text::default(), (width, height), channels).with_encoding(
         Compression::ZIP16,
         BlockDescription::ScanLines,
@@ -41,12 +46,12 @@ pub(super) fn write(
     let block = |index: usize| {
         let first = index * BLOCK_ROWS;
         let rows = BLOCK_ROWS.min(height - first);
-        let mut data = Vec::with_capacity(6 * width * rows);
-        let mut row = vec![0; 3 * width];
+        let mut data = Vec::with_capacity(2 * count * width * rows);
+        let mut row = vec![0; count * width];
         for y in first..first + rows {
             fill(y, &mut row);
-            for (_, place) in CHANNELS {
-                let each = row.iter().skip(place).step_by(3);
+            for &(_, place) in channels_of(count) {
+                let each = row.iter().skip(place).step_by(count);
                 data.extend(each.flat_map(|x| x.to_ne_bytes()));
             }
         }
@@ -81,10 +86,10 @@ pub(super) fn write(
     })
 }
 
-/// Reads an image of a known size, `[height, width, 3]`. The reason for a refusal is a sentence about the file.
+/// Reads an image of a known size, `[height, width, count]`. The reason for a refusal is a sentence about the file.
 pub(super) fn read(
     file: impl Read + Seek,
-    (width, height): (usize, usize),
+    (width, height, count): (usize, usize, usize),
 ) -> Result<Vec<u16>, String> {
     let damaged = |e: ExrError| match e {
         ExrError::NotSupported(_) => {
@@ -93,13 +98,13 @@ pub(super) fn read(
         e => format!("it is damaged: {e}; write it again"),
     };
     let opened = exr::block::read(BufReader::new(file), false).map_err(damaged)?;
-    check_headers(opened.headers(), (width, height))?;
+    check_headers(opened.headers(), (width, height), channels_of(count))?;
     let mut values = Vec::new();
     values
-        .try_reserve_exact(3 * width * height)
+        .try_reserve_exact(count * width * height)
         .map_err(|e| e.to_string())?;
-    values.resize(3 * width * height, 0_u16);
-    let mut lines_left = vec![CHANNELS.len(); height];
+    values.resize(count * width * height, 0_u16);
+    let mut lines_left = vec![count; height];
     let blocks = opened
         .all_chunks(false)
         .map_err(damaged)?
@@ -109,9 +114,9 @@ pub(super) fn read(
         let block = block.map_err(damaged)?;
         for line in block.lines(&channels) {
             let at = line.location;
-            let (y, place) = (at.position.y(), CHANNELS[at.channel].1);
-            let row = y * 3 * width + 3 * at.position.x() + place;
-            let to = values[row..].iter_mut().step_by(3);
+            let (y, place) = (at.position.y(), channels_of(count)[at.channel].1);
+            let row = y * count * width + count * at.position.x() + place;
+            let to = values[row..].iter_mut().step_by(count);
             for (to, bytes) in to.zip(line.value.chunks_exact(2)) {
                 *to = u16::from_ne_bytes([bytes[0], bytes[1]]);
             }
@@ -124,8 +129,12 @@ pub(super) fn read(
     }
 }
 
-/// Checks that a file has one layer of scan lines with three half channels, of the known size, compressed without loss.
-fn check_headers(headers: &[Header], expected: (usize, usize)) -> Result<(), String> {
+/// Checks that a file has one layer of scan lines with these half channels, of the known size, compressed without loss.
+fn check_headers(
+    headers: &[Header],
+    expected: (usize, usize),
+    wanted: &[(&str, usize)],
+) -> Result<(), String> {
     let [header] = headers else {
         return Err("it has several layers; save its offsets alone".into());
     };
@@ -139,10 +148,14 @@ fn check_headers(headers: &[Header], expected: (usize, usize)) -> Result<(), Str
         header.compression,
         Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16
     );
-    let known = channels.len() == CHANNELS.len() && channels.iter().zip(&CHANNELS).all(is_known);
+    let known = channels.len() == wanted.len() && channels.iter().zip(wanted).all(is_known);
     if header.deep || header.blocks != BlockDescription::ScanLines || !known || !lossless {
-        let kind = "three half channels R, G and B in scan lines, compressed without loss";
-        return Err(format!("it does not have {kind}; save it so"));
+        let names = match wanted.len() {
+            3 => "three half channels R, G and B",
+            _ => "four half channels R, G, B and A",
+        };
+        let kind = "in scan lines, compressed without loss";
+        return Err(format!("it does not have {names} {kind}; save it so"));
     }
     let size = (header.layer_size.x(), header.layer_size.y());
     match size == expected {

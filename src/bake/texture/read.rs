@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reading a vertex animation texture back.
 
-use super::description::Description;
+use super::description::{ClipRows, Description};
 use super::encoding::{Encoding, TextureFormat};
 use super::layout::Layout;
 use super::{open_exr, png16};
@@ -14,14 +14,16 @@ use std::path::{Path, PathBuf};
 const MAX_TEXT_BYTES: u64 = 1 << 24;
 /// Largest ratio of content to compressed bytes that deflate reaches.
 const MAX_DEFLATE_RATIO: u64 = 1032;
-/// Bytes of a texel.
-const TEXEL_BYTES: u64 = 6;
+/// Bytes of a channel of a texel.
+const CHANNEL_BYTES: u64 = 2;
 
 /// Clips of a vertex animation texture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextureClips {
     /// Name of each clip, and its offsets from rest `[f, vertices, 3]`, in metres or in the unit that the file tells.
     pub clips: Vec<(String, Vec<f32>)>,
+    /// Tension of each clip `[f, vertices]`, if the texture has it.
+    pub tension: Option<Vec<Vec<f32>>>,
     /// Number of vertices.
     pub vertices: usize,
     /// Frames per second; single clips may have others.
@@ -42,13 +44,27 @@ pub fn read_vertex_texture(path: &Path) -> Result<TextureClips, BakeError> {
         .map_err(|reason| BakeError::of_file(&path, "read", reason))?;
     let image = path.with_file_name(&description.texture);
     let (format, layout, encoding) = description.content();
-    let codes = read_codes(&image, format, &layout)?;
-    let clips = description.clips.into_iter().map(|clip| {
-        let rows = clip.first_row..clip.first_row + clip.frames * layout.rows_per_frame;
-        (clip.name, decode(&codes, rows, &layout, &encoding))
+    let count = description.channels();
+    let codes = read_codes(&image, format, (layout.columns, layout.height(), count))?;
+    let texels = Texels {
+        codes,
+        count,
+        layout,
+    };
+    let rows =
+        |clip: &ClipRows| clip.first_row..clip.first_row + clip.frames * layout.rows_per_frame;
+    let clips = description.clips.iter();
+    let tension = description.tension_encoding().map(|tension| {
+        let of_clip = |clip| texels.decode(rows(clip), &[3], &tension);
+        clips.clone().map(of_clip).collect()
+    });
+    let clips = clips.map(|clip| {
+        let offsets = texels.decode(rows(clip), &[0, 1, 2], &encoding);
+        (clip.name.clone(), offsets)
     });
     Ok(TextureClips {
         clips: clips.collect(),
+        tension,
         vertices: layout.vertices,
         fps: description.fps,
     })
@@ -80,10 +96,13 @@ fn description_path(path: &Path) -> Result<PathBuf, BakeError> {
 }
 
 /// Reads the texels of an image.
-fn read_codes(image: &Path, format: TextureFormat, layout: &Layout) -> Result<Vec<u16>, BakeError> {
+fn read_codes(
+    image: &Path,
+    format: TextureFormat,
+    size: (usize, usize, usize),
+) -> Result<Vec<u16>, BakeError> {
     let (file, length) = disk::open(image, u64::MAX).map_err(|e| BakeError::reading(image, &e))?;
-    let size = (layout.columns, layout.height());
-    let expected = TEXEL_BYTES * size.0 as u64 * size.1 as u64;
+    let expected = CHANNEL_BYTES * size.2 as u64 * size.0 as u64 * size.1 as u64;
     let codes = match expected > MAX_DEFLATE_RATIO.saturating_mul(length) {
         true => Err("it is too short for its texels; write it again".into()),
         false => match format {
@@ -94,19 +113,32 @@ fn read_codes(image: &Path, format: TextureFormat, layout: &Layout) -> Result<Ve
     codes.map_err(|reason| BakeError::of_file(image, "read", reason))
 }
 
-/// Decodes the offsets of the frames in some rows.
-fn decode(
-    codes: &[u16],
-    rows: std::ops::Range<usize>,
-    layout: &Layout,
-    encoding: &Encoding,
-) -> Vec<f32> {
-    let mut offsets = Vec::with_capacity(3 * layout.vertices * rows.len() / layout.rows_per_frame);
-    for row in rows {
-        let count = 3 * layout.content(row).1.len();
-        let texels = &codes[row * 3 * layout.columns..][..count];
-        let each = texels.iter().enumerate();
-        offsets.extend(each.map(|(i, &bits)| encoding.decode(i % 3, bits) as f32));
+/// Texels of an image, `[height, columns, count]`.
+struct Texels {
+    codes: Vec<u16>,
+    count: usize,
+    layout: Layout,
+}
+
+impl Texels {
+    /// Decodes some channels of the frames in some rows, `[f, vertices, channels]`; the i-th channel is coded as axis i.
+    fn decode(
+        &self,
+        rows: std::ops::Range<usize>,
+        channels: &[usize],
+        encoding: &Encoding,
+    ) -> Vec<f32> {
+        let layout = &self.layout;
+        let frames = rows.len() / layout.rows_per_frame;
+        let mut values = Vec::with_capacity(channels.len() * layout.vertices * frames);
+        for row in rows {
+            let used = self.count * layout.content(row).1.len();
+            let texels = &self.codes[row * self.count * layout.columns..][..used];
+            for texel in texels.chunks_exact(self.count) {
+                let each = channels.iter().enumerate();
+                values.extend(each.map(|(axis, &c)| encoding.decode(axis, texel[c]) as f32));
+            }
+        }
+        values
     }
-    offsets
 }

@@ -29,6 +29,26 @@ fn settings(format: TextureFormat, max_size: usize) -> TextureSettings {
     }
 }
 
+/// Returns values between −0.3 and 0.3 of each vertex in some frames.
+fn tensions(frames: usize, phase: f32) -> Vec<f32> {
+    (0..frames * VERTICES)
+        .map(|i| 0.3 * (0.9 * i as f32 + phase).cos())
+        .collect()
+}
+
+/// Writes two clips of 4 and 3 frames with tension.
+fn write_tension(
+    folder: &Path,
+    values: [&[f32]; 2],
+    settings: &TextureSettings,
+) -> Result<VertexTexture, BakeError> {
+    let clips = [waves(4, 0.0), waves(3, 1.0)];
+    let frames = VertexFrames::new(clips.iter().map(|c| &c[..]), VERTICES)?;
+    let names = ["walk", "run"].map(String::from);
+    let content = (&names[..], &frames);
+    write_vertex_texture(folder, content, &rest(), Some(&values), settings, &Silent)
+}
+
 /// Writes two clips of 4 and 3 frames.
 fn write(folder: &Path, settings: &TextureSettings) -> Result<VertexTexture, BakeError> {
     write_clips(folder, [4, 3], settings)
@@ -42,7 +62,8 @@ fn write_clips(
     let clips = [waves(first, 0.0), waves(second, 1.0)];
     let frames = VertexFrames::new(clips.iter().map(|c| &c[..]), VERTICES)?;
     let names = ["walk", "run"].map(String::from);
-    write_vertex_texture(folder, (&names, &frames), &rest(), settings, &Silent)
+    let content = (&names[..], &frames);
+    write_vertex_texture(folder, content, &rest(), None, settings, &Silent)
 }
 
 /// Returns the largest distance of offsets from those of `positions`.
@@ -85,6 +106,88 @@ fn textures_round_trip() {
             ];
             assert!((misses[0].max(misses[1]) - written.max_error).abs() < 1e-8);
         }
+    }
+}
+
+/// Tension comes back from alpha within the stated error, wrapped or not, and leaves the offsets as they are without it.
+#[test]
+fn tension_round_trips() {
+    for format in [TextureFormat::Exr, TextureFormat::Png] {
+        for max_size in [8192, 16] {
+            let (folder, plain) = (TestFolder::new(), TestFolder::new());
+            let settings = settings(format, max_size);
+            let values = [tensions(4, 0.0), tensions(3, 2.0)];
+            let written = write_tension(&folder.0, [&values[0], &values[1]], &settings).unwrap();
+            let without = write(&plain.0, &settings).unwrap();
+            assert_eq!(written.max_error, without.max_error);
+            assert_eq!(without.tension_error, None);
+            let read = read_vertex_texture(&folder.0).unwrap();
+            let read_plain = read_vertex_texture(&plain.0).unwrap();
+            assert_eq!(read.clips, read_plain.clips);
+            assert_eq!(read_plain.tension, None);
+            let found = read.tension.unwrap();
+            let lengths: Vec<_> = found.iter().map(Vec::len).collect();
+            assert_eq!(lengths, [4 * VERTICES, 3 * VERTICES]);
+            let misses = found.iter().flatten().zip(values.iter().flatten());
+            let largest = misses.fold(0.0, |m, (a, b)| {
+                (f64::from(*a) - f64::from(*b)).abs().max(m)
+            });
+            let stated = written.tension_error.unwrap();
+            assert!(stated > 0.0 && stated < 1.3e-4 && (largest - stated).abs() < 1e-7);
+        }
+    }
+}
+
+/// Tension of another size or that is no number is refused by its place, and nothing is written.
+#[test]
+fn tension_refuses_bad_input() {
+    let folder = TestFolder::new();
+    let inside = folder.0.join("new");
+    let good = settings(TextureFormat::Exr, 8192);
+    let (walk, mut run) = (tensions(4, 0.0), tensions(3, 2.0));
+    for wrong in [[&walk[1..], &run[..]], [&walk, &walk], [&run, &walk]] {
+        let error = write_tension(&inside, wrong, &good).unwrap_err();
+        assert!(matches!(error, BakeError::Length { .. }), "{error}");
+    }
+    for bad in [f32::NAN, f32::INFINITY, -1e5] {
+        run[VERTICES + 2] = bad;
+        let place = BakeError::Tension {
+            clip: 1,
+            frame: 1,
+            vertex: 2,
+        };
+        let error = write_tension(&inside, [&walk, &run], &good).unwrap_err();
+        assert_eq!(error, place);
+    }
+    assert!(folder.names().is_empty());
+}
+
+/// A description that tells of tension in an image without it, and the reverse, is refused.
+#[test]
+fn tension_belongs_to_its_image() {
+    for format in [TextureFormat::Exr, TextureFormat::Png] {
+        let (folder, plain) = (TestFolder::new(), TestFolder::new());
+        let settings = settings(format, 8192);
+        let values = [tensions(4, 0.0), tensions(3, 2.0)];
+        let written = write_tension(&folder.0, [&values[0], &values[1]], &settings).unwrap();
+        let without = write(&plain.0, &settings).unwrap();
+        for (image, description) in [
+            (&written.texture, &without.description),
+            (&without.texture, &written.description),
+        ] {
+            let mixed = TestFolder::new();
+            fs::copy(image, mixed.0.join(image.file_name().unwrap())).unwrap();
+            fs::copy(description, mixed.0.join("offsets.json")).unwrap();
+            assert!(matches!(
+                read_vertex_texture(&mixed.0),
+                Err(BakeError::File { .. })
+            ));
+        }
+        let text = fs::read_to_string(&written.description).unwrap();
+        let broken = text.replace("\"scale\": ", "\"scale\": 1e30");
+        assert_ne!(text, broken);
+        fs::write(&written.description, broken).unwrap();
+        assert!(read_vertex_texture(&folder.0).is_err());
     }
 }
 
@@ -131,7 +234,8 @@ fn textures_tell_units_and_rates() {
             ..usual
         },
     ] {
-        write_vertex_texture(&folder.0, (&names, &frames), &rest(), &wrong, &Silent).unwrap_err();
+        let content = (&names[..], &frames);
+        write_vertex_texture(&folder.0, content, &rest(), None, &wrong, &Silent).unwrap_err();
     }
 }
 
@@ -161,8 +265,8 @@ fn textures_refuse_bad_input() {
     let good = settings(TextureFormat::Exr, 8192);
     let names = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
     let refused = |names: &[String], rest: &[f32], settings: &TextureSettings| {
-        let error =
-            write_vertex_texture(&inside, (names, &frames), rest, settings, &Silent).unwrap_err();
+        let error = write_vertex_texture(&inside, (names, &frames), rest, None, settings, &Silent)
+            .unwrap_err();
         assert!(folder.names().is_empty(), "{error}");
         error
     };
@@ -231,7 +335,7 @@ fn textures_refuse_bad_input() {
     let before = fs::read(inside.join("offsets.exr")).unwrap();
     for stop_at in [0.0, 0.2] {
         let stop = |fraction: f64, _: &str| fraction < stop_at;
-        let stopped = write_vertex_texture(&inside, (&two, &frames), &rest, &good, &stop);
+        let stopped = write_vertex_texture(&inside, (&two, &frames), &rest, None, &good, &stop);
         assert!(matches!(stopped, Err(BakeError::Cancelled(_))));
     }
     assert_eq!(fs::read(inside.join("offsets.exr")).unwrap(), before);

@@ -4,6 +4,7 @@
 use super::description::{ClipRows, Description, is_file_name, one_metre};
 use super::encoding::{Encoding, MAX_HALF, TextureFormat};
 use super::layout::Layout;
+use super::tension::TensionChannel;
 use super::{open_exr, png16};
 use crate::bake::output::{WriteProgress, check_positive, write_files};
 use crate::bake::{BakeError, VertexFrames};
@@ -64,23 +65,26 @@ pub struct VertexTexture {
     pub rows_per_frame: usize,
     /// Largest distance of a decoded position from the given one, in units of the positions.
     pub max_error: f64,
+    /// Largest difference of a decoded tension from the given one, if there is tension.
+    pub tension_error: Option<f64>,
     /// Centre of the texel of each vertex in the first frame, `[n, 2]`: u from the left, v from the bottom.
     pub texels: Vec<f32>,
 }
 
 /// Writes offsets of the vertices of clips from `rest` to a texture and a JSON file in `folder`, whole or not at all.
 ///
-/// `frames`: positions in rest space; `names`: of the clips; `rest`: `[n, 3]`. Lengths are in metres, or in the unit of the settings. A
-/// missing folder is created in an existing one.
+/// `frames`: positions in rest space; `names`: of the clips; `rest`: `[n, 3]`; `tension`: `[f, n]` of each clip, written to alpha.
+/// Lengths are in metres, or in the unit of the settings. A missing folder is created in an existing one.
 ///
 /// # Errors
-/// Fails for names that are empty or used twice, settings out of range, `rest` of another number of vertices or not finite, a
+/// Fails for names that are empty or used twice, settings out of range, `rest` or `tension` of another size or not finite, a
 /// texture that would be too large, offsets beyond half floats, files that cannot be written, or if the caller stops. Earlier files
 /// then stay.
 pub fn write_vertex_texture(
     folder: &Path,
     (names, frames): (&[String], &VertexFrames),
     rest: &[f32],
+    tension: Option<&[&[f32]]>,
     settings: &TextureSettings,
     progress: &dyn Progress,
 ) -> Result<VertexTexture, BakeError> {
@@ -88,8 +92,9 @@ pub fn write_vertex_texture(
     check_scales(frames, settings)?;
     check_rest(rest, frames)?;
     let layout = Layout::new(frames.vertex_count(), frames.len(), settings.max_size)?;
-    let ending = settings.format.ending();
-    let texture = format!("{}.{ending}", settings.name);
+    let tension = tension.map(|clips| TensionChannel::new(clips, frames, settings.format));
+    let tension = tension.transpose()?;
+    let texture = format!("{}.{}", settings.name, settings.format.ending());
     let bounds = Bounds::measure(frames, rest, progress)?;
     if settings.format == TextureFormat::Exr {
         bounds.check_half(frames, rest)?;
@@ -101,17 +106,8 @@ pub fn write_vertex_texture(
     description.offset_bounds = bounds.offsets;
     description.position_bounds = bounds.positions;
     description.max_error = largest_error(frames, rest, &encoding);
-    description.clips = (names.iter().enumerate())
-        .map(|(clip, name)| {
-            let range = frames.clip_range(clip);
-            ClipRows {
-                name: name.clone(),
-                first_row: range.start * layout.rows_per_frame,
-                frames: range.len(),
-                fps: (settings.clip_fps.get(clip).copied()).filter(|&fps| fps != settings.fps),
-            }
-        })
-        .collect();
+    description.tension = tension.as_ref().map(TensionChannel::description);
+    description.clips = clip_rows(names, frames, layout.rows_per_frame, settings);
     let writing = StageProgress {
         whole: progress,
         from: WRITING_STARTS,
@@ -122,6 +118,7 @@ pub fn write_vertex_texture(
         rest,
         layout,
         encoding,
+        tension,
     };
     let paths = [&description.texture, &format!("{}.json", settings.name)].map(|n| folder.join(n));
     write_pair(folder, &paths, &coded, &description, &writing)?;
@@ -133,10 +130,30 @@ pub fn write_vertex_texture(
         height: layout.height(),
         rows_per_frame: layout.rows_per_frame,
         max_error: description.max_error,
+        tension_error: description.tension.map(|code| code.max_error),
         texels: (0..frames.vertex_count())
             .flat_map(|v| layout.texel(v))
             .collect(),
     })
+}
+
+/// Returns the rows of each clip.
+fn clip_rows(
+    names: &[String],
+    frames: &VertexFrames,
+    rows_per_frame: usize,
+    settings: &TextureSettings,
+) -> Vec<ClipRows> {
+    let of_clip = |(clip, name): (usize, &String)| {
+        let range = frames.clip_range(clip);
+        ClipRows {
+            name: name.clone(),
+            first_row: range.start * rows_per_frame,
+            frames: range.len(),
+            fps: (settings.clip_fps.get(clip).copied()).filter(|&fps| fps != settings.fps),
+        }
+    };
+    names.iter().enumerate().map(of_clip).collect()
 }
 
 /// Checks the names of clips and of the files.
@@ -309,18 +326,30 @@ struct CodedFrames<'a> {
     rest: &'a [f32],
     layout: Layout,
     encoding: Encoding,
+    tension: Option<TensionChannel<'a>>,
 }
 
 impl CodedFrames<'_> {
-    /// Fills a row with red, green and blue in turn; texels of no vertex are 0.
+    /// Returns the number of channels.
+    fn channels(&self) -> usize {
+        3 + usize::from(self.tension.is_some())
+    }
+
+    /// Fills a row with red, green, blue and, with tension, alpha in turn; texels of no vertex are 0.
     fn fill(&self, row: usize, out: &mut [u16]) {
         let (frame, vertices) = self.layout.content(row);
-        let range = 3 * vertices.start..3 * vertices.end;
-        let (shown, rest) = (&self.frames.frame(frame)[range.clone()], &self.rest[range]);
-        out[shown.len()..].fill(0);
-        for (i, out) in out[..shown.len()].iter_mut().enumerate() {
-            let offset = f64::from(shown[i]) - f64::from(rest[i]);
-            *out = self.encoding.encode(i % 3, offset);
+        let (clip, at) = self.frames.locate(frame);
+        let shown = self.frames.frame(frame);
+        out[self.channels() * vertices.len()..].fill(0);
+        for (vertex, texel) in vertices.zip(out.chunks_exact_mut(self.channels())) {
+            for (axis, code) in texel[..3].iter_mut().enumerate() {
+                let i = 3 * vertex + axis;
+                let offset = f64::from(shown[i]) - f64::from(self.rest[i]);
+                *code = self.encoding.encode(axis, offset);
+            }
+            if let Some(tension) = &self.tension {
+                texel[3] = tension.code(clip, at, vertex);
+            }
         }
     }
 }
@@ -338,7 +367,11 @@ fn write_pair(
         fs::create_dir(folder).map_err(|e| BakeError::writing(folder, &e))?;
     }
     let progress = WriteProgress::new(progress, "Writing the texture");
-    let size = (coded.layout.columns, coded.layout.height());
+    let size = (
+        coded.layout.columns,
+        coded.layout.height(),
+        coded.channels(),
+    );
     let mut write_texture = |file: &mut File| {
         let fill = |row: usize, out: &mut [u16]| coded.fill(row, out);
         let report = |fraction| progress.report(fraction);

@@ -54,6 +54,12 @@ impl PyVertexTexture {
         self.0.max_error
     }
 
+    /// Largest difference of a decoded tension from the given one; None without tension.
+    #[getter]
+    fn tension_error(&self) -> Option<f64> {
+        self.0.tension_error
+    }
+
     /// Texture coordinates of each vertex in the first frame, float32 [n,2]: the centre of its texel, u from the left, v from the bottom, as
     /// in Blender's UV layers.
     #[getter]
@@ -93,6 +99,35 @@ fn read_clips<'py>(clips: &Bound<'py, PyAny>) -> PyResult<(Vec<String>, ClipArra
     Ok((names, read_frames(list.as_any())?))
 }
 
+/// Reads the tension of clips, in the form of the clips, as arrays in the order of their names.
+fn read_tension<'py>(
+    tension: &Bound<'py, PyAny>,
+    names: &[String],
+    vertices: usize,
+) -> PyResult<ClipArrays<'py>> {
+    let list = match tension.cast::<PyDict>() {
+        Err(_) => tension.clone(),
+        Ok(named) => {
+            let of_clip = |name: &String| match named.get_item(name)? {
+                Some(values) => Ok(values),
+                None => Err(input_error(format!(
+                    "tension: there is none of the clip “{name}”; give that of each clip"
+                ))),
+            };
+            let items = names.iter().map(of_clip).collect::<PyResult<Vec<_>>>()?;
+            if named.len() != names.len() {
+                return Err(input_error(format!(
+                    "tension: it has {} clips, and there are {}; give that of the clips alone",
+                    named.len(),
+                    names.len()
+                )));
+            }
+            PyList::new(tension.py(), items)?.into_any()
+        }
+    };
+    ClipArrays::read(&list, "tension", &[None, Some(vertices)])
+}
+
 fn read_format(name: &str) -> PyResult<TextureFormat> {
     name.parse()
         .map_err(|()| input_error(format!("format: expected \"exr\" or \"png\", got {name:?}")))
@@ -119,11 +154,12 @@ fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
 /// - `max_size`: largest number of columns and rows, at most 16384. More vertices than columns are wrapped over several rows a frame.
 /// - `metres_per_unit`: length of a unit in metres, one number or one for each axis, 1 if it is not given: what the JSON file tells engines.
 /// - `clip_fps`: frames per second of each clip, where clips differ.
+/// - `tension`: values [f,n] of the clips, in the form of `clips`, such as `thew.tension` returns. They are written to the alpha channel.
 ///
-/// The texture has 6 bytes a vertex and frame before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
+/// The texture has 6 bytes a vertex and frame (8 with tension) before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
 /// for files that cannot be written; earlier files then stay.
 #[pyfunction]
-#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=None, clip_fps=None, progress=None))]
+#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=None, clip_fps=None, tension=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub(in crate::python) fn write_vertex_texture(
     py: Python<'_>,
@@ -136,10 +172,15 @@ pub(in crate::python) fn write_vertex_texture(
     #[pyo3(from_py_with = integer)] max_size: i64,
     metres_per_unit: Option<Bound<'_, PyAny>>,
     #[pyo3(from_py_with = read)] clip_fps: Option<Vec<f64>>,
+    tension: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyVertexTexture> {
     let (names, clips) = read_clips(clips)?;
     let frames = vertex_frames(&clips)?;
+    let tension = tension
+        .map(|given| read_tension(given, &names, frames.vertex_count()))
+        .transpose()?;
+    let tension = tension.as_ref().map(ClipArrays::slices).transpose()?;
     let rest: Bound<'_, PyArrayDyn<f32>> = contiguous_array(rest, "rest", "float32")?;
     let rest = rest.readonly();
     let rest = rest.as_slice()?;
@@ -152,27 +193,52 @@ pub(in crate::python) fn write_vertex_texture(
         clip_fps: clip_fps.unwrap_or_default(),
     };
     let written = with_progress(py, progress, |progress| {
-        bake::write_vertex_texture(&folder, (&names, &frames), rest, &settings, progress)
+        let (clips, tension) = ((&names[..], &frames), tension.as_deref());
+        bake::write_vertex_texture(&folder, clips, rest, tension, &settings, progress)
             .map_err(IntoPy::into_py)
     })?;
     Ok(PyVertexTexture(written))
 }
 
-/// Reads a texture that `write_vertex_texture` has written, by the path of its JSON file or of its folder: a dictionary of the clips' offsets
-/// from rest, float32 [f,n,3], in the unit in which they were written, by name. Raises StorageError for files that are damaged or do not belong together.
+/// Reads a texture that `write_vertex_texture` has written, by the path of its JSON file or of its folder.
+///
+/// - `content`: "offsets", a dictionary of the clips' offsets from rest, float32 [f,n,3], in the unit in which they were written, by name;
+///   "tension", one of their tension, float32 [f,n], empty where the texture has none.
+///
+/// Raises StorageError for files that are damaged or do not belong together.
 #[pyfunction]
+#[pyo3(signature = (path, *, content="offsets"))]
 pub(in crate::python) fn read_vertex_texture<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = read)] path: PathBuf,
+    #[pyo3(from_py_with = text)] content: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let wants_tension = match content {
+        "offsets" => false,
+        "tension" => true,
+        _ => {
+            return Err(input_error(format!(
+                "content: expected \"offsets\" or \"tension\", got {content:?}"
+            )));
+        }
+    };
     let texture = run_detached(py, || {
         bake::read_vertex_texture(&path).map_err(IntoPy::into_py)
     })?;
-    let clips = PyDict::new(py);
-    for (name, offsets) in texture.clips {
-        let frames = offsets.len() / (3 * texture.vertices);
-        let array = from_frames(py, (frames, texture.vertices), offsets)?;
-        clips.set_item(name, array)?;
+    let (clips, vertices) = (PyDict::new(py), texture.vertices);
+    if !wants_tension {
+        for (name, offsets) in texture.clips {
+            let frames = offsets.len() / (3 * vertices);
+            clips.set_item(name, from_frames(py, (frames, vertices), offsets)?)?;
+        }
+        return Ok(clips);
+    }
+    let tension = texture.tension.unwrap_or_default();
+    for ((name, _), values) in texture.clips.into_iter().zip(tension) {
+        let shape = (values.len() / vertices, vertices);
+        let array = Array2::from_shape_vec(shape, values);
+        let array = array.map_err(|e| input_error(e.to_string()))?;
+        clips.set_item(name, array.into_pyarray(py))?;
     }
     Ok(clips)
 }
