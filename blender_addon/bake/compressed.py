@@ -67,7 +67,8 @@ class CompressedKeys(KeyTarget):
         ]
         pending.packed = KeyedMotion(names, keys, clips)
         pending.worst = [
-            worst_miss(each, errors, metres) for each, errors in zip(pending.clips, packed.errors, strict=True)
+            worst_miss(each, errors, vertices, metres)
+            for each, errors, vertices in zip(pending.clips, packed.errors, packed.worst_vertices, strict=True)
         ]
 
     def describe(self, obj: bpy.types.Object, bake: ThewBake) -> str:
@@ -101,10 +102,14 @@ def seen_metres(clips: list[ClipContent]) -> tuple[float, tuple | None]:
     return 1.0, (poses, skins[0].weights)
 
 
-def worst_miss(clip: ClipContent, errors: np.ndarray, metres: float) -> Miss:
-    """Returns the largest distance of a clip from its flesh, in units of the object; `errors` [f] of a unit of `metres`."""
+def worst_miss(clip: ClipContent, errors: np.ndarray, vertices: np.ndarray, metres: float) -> Miss:
+    """Returns the largest distance of a clip from its flesh, with its place.
+
+    `errors` [f] are the largest distances of each frame in a unit of `metres`, at `vertices` [f]; the result is in units of the object.
+    """
     content: Content = clip.content
     if not len(errors):
         return content.worst
     at = int(np.argmax(errors))
-    return Miss(float(errors[at]) * metres / clip.metres + content.worst.distance, clip.plan.start + at)
+    distance = float(errors[at]) * metres / clip.metres + content.worst.distance
+    return Miss(distance, clip.plan.start + at, int(vertices[at]))

@@ -88,6 +88,26 @@ impl<'a> VertexMaps<'a> {
         Ok(Self::Skinned { poses, weights })
     }
 
+    /// Returns a bound of the factor by which any map of a frame of `frames` lengthens vectors.
+    pub(super) fn stretch(&self, frames: &VertexFrames, frame: usize) -> f32 {
+        match self {
+            Self::Identity => 1.0,
+            Self::Matrices { .. } => {
+                let vertices = 0..frames.vertex_count();
+                let stretches = vertices.map(|v| stretch_bound(&self.map(frames, frame, v).linear));
+                stretches.fold(0.0, f32::max)
+            }
+            // Blends lengthen no more than the bone that lengthens most; vertices without weights have the identity.
+            Self::Skinned { poses, weights } => {
+                let (clip, at) = frames.locate(frame);
+                let size = 16 * weights.bone_count;
+                let bones = poses[clip][at * size..][..size].chunks_exact(16);
+                let stretches = bones.map(|bone| stretch_bound(&read_map(bone, 4).linear));
+                stretches.fold(1.0, f32::max)
+            }
+        }
+    }
+
     /// Returns the map of a vertex in a frame of `frames`.
     #[inline]
     pub fn map(&self, frames: &VertexFrames, frame: usize, vertex: usize) -> VertexMap {
@@ -131,6 +151,15 @@ impl<'a> VertexMaps<'a> {
             }
         }
     }
+}
+
+/// Returns a bound of the largest singular value of a map, which for a rotation is 1: the root of the largest row sum of `BᵀB`.
+fn stretch_bound(linear: &Matrix3<f32>) -> f32 {
+    let square = linear.tr_mul(linear);
+    let sums = square
+        .row_iter()
+        .map(|row| row.iter().map(|x| x.abs()).sum::<f32>());
+    sums.fold(0.0, f32::max).sqrt()
 }
 
 /// Reads the map at the beginning of `numbers`, row by row.

@@ -45,6 +45,20 @@ def test_compress_of_one_clip_returns_arrays():
     """One array of frames gives one array of curves."""
     packed = thew.compress(waves(25, 40), tolerance=2e-3)
     assert packed.curves.shape == (25, len(packed.keys)) and packed.errors.shape == (25,)
+    assert packed.worst_vertices.shape == (25,)
+
+
+def test_errors_have_their_place():
+    """The error of each frame is that of its worst vertex, and no vertex of the frame misses by more."""
+    clips = [waves(20, 60), waves(15, 60, 3.0)]
+    packed = thew.compress(clips, 1e-3)
+    places = zip(clips, packed.curves, packed.errors, packed.worst_vertices, strict=True)
+    for frames, curves, errors, vertices in places:
+        missed = np.linalg.norm(frames - np.einsum("fk,knd->fnd", curves, packed.keys), axis=2)
+        assert np.allclose(missed.max(axis=1), errors, atol=1e-7)
+        assert np.allclose(missed[np.arange(len(frames)), vertices], errors, atol=1e-7)
+    clip, frame, vertex = packed.worst
+    assert packed.worst_vertices[clip][frame] == vertex
 
 
 def test_compress_beats_singular_vectors():

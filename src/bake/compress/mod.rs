@@ -7,20 +7,26 @@
 //! With all weights 0 the plain skin is shown. Deviations from the plain method: weights of pairs within the aim are 1 and cost
 //! nothing, and errors are measured after the skeleton's maps.
 //!
-//! Cost: a sweep takes three products of `F · 3n · K`; a search some hundred sweeps. It can end above the fewest keys, as the problem
-//! has many local minima.
+//! Cost: a sweep takes three products of `F · 3c · K` for a core of c vertices, those whose errors come near the tolerance; a search
+//! some hundred sweeps. It can end above the fewest keys, as the problem has many local minima.
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `offsets` | offsets in chunks of vertices, lengths as they are seen |
+//! | `offsets` | offsets of vertices, lengths as they are seen |
+//! | `blocks` | offsets of some vertices in the layout of products |
 //! | `singular` | first curves |
+//! | `core` | vertices whose errors decide, and the sum over all others |
 //! | `sweep` | keys by curves, weights by errors, curves by keys |
+//! | `fit` | sweeps of a given number of keys |
 //! | `search` | fewest keys within a tolerance, least error of a number of keys |
 //! | `regions` | keys of parts of a mesh |
 //! | `packed` | the result |
 //! | `written` | scaled and rounded keys, and their errors |
 //! | `products` | small and dense linear algebra |
 
+mod blocks;
+mod core;
+mod fit;
 mod offsets;
 mod packed;
 mod products;

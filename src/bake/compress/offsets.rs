@@ -2,7 +2,7 @@
 //! The offsets that keys reproduce, read in chunks of vertices, and lengths of residuals as they are seen.
 
 use crate::bake::{VertexFrames, VertexMaps};
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
 
 /// Number of vertices of a chunk: 256 in 500 frames are 1.5 MB, which a core's cache holds while all products use them.
@@ -31,19 +31,10 @@ impl<'a> Offsets<'a> {
         rest: Option<&'a [f32]>,
         maps: &'a VertexMaps<'a>,
     ) -> Self {
-        let vertices = 0..frames.vertex_count();
-        let bound = |f: usize| match maps {
-            VertexMaps::Identity => 1.0,
-            _ => {
-                let norms = vertices
-                    .clone()
-                    .map(|v| maps.map(frames, f, v).linear.norm());
-                norms.fold(0.0, f32::max)
-            }
-        };
+        let stretch = |f: usize| maps.stretch(frames, f);
         Self {
-            stretch: (0..frames.len()).into_par_iter().map(bound).collect(),
-            vertices: vertices.clone().map(|v| v as u32).collect(),
+            stretch: (0..frames.len()).into_par_iter().map(stretch).collect(),
+            vertices: (0..frames.vertex_count() as u32).collect(),
             frames,
             rest,
             maps,
@@ -70,13 +61,11 @@ impl<'a> Offsets<'a> {
             .vertices
             .par_chunks(CHUNK)
             .map(|chunk| {
-                let mut x = Vec::new();
-                self.read(chunk, &mut x);
-                let width = 3 * chunk.len();
+                let (x, width) = (self.read(chunk), chunk.len());
                 let moves = |j: usize| {
                     (0..self.frame_count()).any(|f| {
-                        let offset = &x[f * width + 3 * j..][..3];
-                        self.seen_length(f, chunk[j], offset, distance) > distance
+                        let offset = [0, 1, 2].map(|i| x[(3 * f + i) * width + j]);
+                        self.seen_length(f, chunk[j], &offset, distance) > distance
                     })
                 };
                 (0..chunk.len())
@@ -108,20 +97,37 @@ impl<'a> Offsets<'a> {
         chunks.chunks(size).map(<[_]>::to_vec).collect()
     }
 
-    /// Reads the offsets of a chunk into `to` `[f, chunk, 3]`.
-    pub(super) fn read(&self, chunk: &[u32], to: &mut Vec<f32>) {
-        to.clear();
+    /// Returns the offsets of vertices, `[f, 3, vertices]`: in each frame x of all, then y, then z.
+    pub(super) fn read(&self, vertices: &[u32]) -> Vec<f32> {
+        let mut to = Vec::with_capacity(self.frame_count() * 3 * vertices.len());
         for f in 0..self.frame_count() {
             let frame = self.frames.frame(f);
-            for &v in chunk {
-                let at = 3 * v as usize;
-                let x = &frame[at..at + 3];
+            for i in 0..3 {
+                let at = vertices.iter().map(|&v| 3 * v as usize + i);
                 match self.rest {
-                    Some(rest) => to.extend((0..3).map(|i| x[i] - rest[at + i])),
-                    None => to.extend(x),
+                    Some(rest) => to.extend(at.map(|at| frame[at] - rest[at])),
+                    None => to.extend(at.map(|at| frame[at])),
                 }
             }
         }
+        to
+    }
+
+    /// Returns the linear parts of the maps of vertices, `[f, vertices]`; nothing if all are the identity.
+    pub(super) fn linear_maps(&self, vertices: &[u32]) -> Vec<Matrix3<f32>> {
+        if matches!(self.maps, VertexMaps::Identity) {
+            return Vec::new();
+        }
+        let of_frame = |f: usize| {
+            let map = move |&v: &u32| self.maps.map(self.frames, f, v as usize).linear;
+            vertices.iter().map(map)
+        };
+        (0..self.frame_count()).flat_map(of_frame).collect()
+    }
+
+    /// Returns a bound of the stretch by any map of a frame.
+    pub(super) fn stretch(&self, frame: usize) -> f32 {
+        self.stretch[frame]
     }
 
     /// Returns the length of a residual of a vertex in a frame as it is seen, m, or a bound of it that does not exceed `enough`.

@@ -2,7 +2,12 @@
 //! Products of row-major f32 matrices on one thread, and small systems in packed form.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::linalg::solvers::Solve;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+
+/// Part of the largest pivot below which a column counts as nearly dependent.
+const DEPENDENT: f64 = 1e-4;
 
 /// Views row-major numbers as a matrix of `columns`.
 pub(super) fn row_major(data: &[f32], columns: usize) -> MatRef<'_, f32> {
@@ -21,46 +26,49 @@ pub(super) fn multiply(
     matmul(to, accumulate, a, b, factor, Par::Seq);
 }
 
-/// Returns the index of entry (i, j ≤ i) of a packed lower triangle.
-#[inline]
-pub(super) fn packed_index(i: usize, j: usize) -> usize {
-    i * (i + 1) / 2 + j
+/// Solves `A X = B` for a symmetric positive definite A. Where rounding made A indefinite, a larger diagonal replaces its own.
+pub(super) fn solve_positive(mut a: Mat<f64>, b: Mat<f64>) -> Mat<f64> {
+    let largest = (0..a.nrows()).map(|i| a[(i, i)]).fold(0.0, f64::max);
+    let mut more = 1e-12 * largest;
+    loop {
+        match a.llt(Side::Lower) {
+            Ok(factor) => return factor.solve(&b),
+            Err(_) if more > largest || !largest.is_finite() => {
+                return Mat::zeros(b.nrows(), b.ncols());
+            }
+            Err(_) => (0..a.nrows()).for_each(|i| a[(i, i)] += more),
+        }
+        more *= 100.0;
+    }
 }
 
-/// Returns the number of entries of a packed triangle of `n` rows.
-pub(super) fn packed_len(n: usize) -> usize {
-    n * (n + 1) / 2
-}
-
-/// Solves `A X = B` in place for a packed symmetric positive definite A and B `[n, columns]`, by Cholesky's factor, which replaces A.
-/// Pivots below `floor` are raised to it, which damps directions that A does not determine.
-pub(super) fn solve_packed(a: &mut [f64], b: &mut [f64], columns: usize, floor: f64) {
-    let n = b.len() / columns;
-    for i in 0..n {
-        let (above, row) = a.split_at_mut(packed_index(i, 0));
-        for j in 0..i {
-            let other = &above[packed_index(j, 0)..];
-            let sum: f64 = (0..j).map(|k| row[k] * other[k]).sum();
-            row[j] = (row[j] - sum) / other[j];
+/// Returns an orthonormal basis of the span of the columns of `curves` `[F, count]`: `W L⁻ᵀ` with `Wᵀ W = L Lᵀ`, twice, since once
+/// leaves the square of rounding. Nearly dependent columns take Gram and Schmidt's method.
+pub(super) fn orthonormal_columns(curves: &[f32], count: usize) -> Vec<f32> {
+    let frames = curves.len() / count;
+    let mut basis = Mat::<f64>::from_fn(frames, count, |f, k| curves[f * count + k].into());
+    for _ in 0..2 {
+        let Ok(factor) = (basis.transpose() * &basis).llt(Side::Lower) else {
+            return successive_columns(curves, count);
+        };
+        let diagonal = (0..count).map(|k| factor.L()[(k, k)]);
+        let (least, most) =
+            diagonal.fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
+        if least < DEPENDENT * most {
+            return successive_columns(curves, count);
         }
-        let square: f64 = row[..i].iter().map(|x| x * x).sum();
-        row[i] = (row[i] - square).max(floor).sqrt();
-        for c in 0..columns {
-            let sum: f64 = (0..i).map(|k| row[k] * b[k * columns + c]).sum();
-            b[i * columns + c] = (b[i * columns + c] - sum) / row[i];
-        }
+        let mut transposed = basis.transpose().to_owned();
+        solve_lower_triangular_in_place(factor.L(), transposed.as_mut(), Par::Seq);
+        basis = transposed.transpose().to_owned();
     }
-    for i in (0..n).rev() {
-        for c in 0..columns {
-            let below = (i + 1..n).map(|k| a[packed_index(k, i)] * b[k * columns + c]);
-            b[i * columns + c] = (b[i * columns + c] - below.sum::<f64>()) / a[packed_index(i, i)];
-        }
-    }
+    (0..curves.len())
+        .map(|i| basis[(i / count, i % count)] as f32)
+        .collect()
 }
 
 /// Returns an orthonormal basis of the span of the columns of `curves` `[F, count]`, by Gram and Schmidt's method with each column
 /// projected twice. A column in the span of those before it becomes 0.
-pub(super) fn orthonormal_columns(curves: &[f32], count: usize) -> Vec<f32> {
+fn successive_columns(curves: &[f32], count: usize) -> Vec<f32> {
     let frames = curves.len() / count;
     let mut columns: Vec<Vec<f64>> = Vec::with_capacity(count);
     for k in 0..count {
@@ -89,6 +97,7 @@ pub(super) fn orthonormal_columns(curves: &[f32], count: usize) -> Vec<f32> {
     (0..curves.len()).map(entry).collect()
 }
 
+/// Returns the scalar product.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -97,26 +106,22 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The packed solution satisfies its equations, and a direction without stiffness stays finite.
+    /// The solution satisfies its equations, and a direction without stiffness stays finite.
     #[test]
-    fn solve_packed_satisfies_equations() {
+    fn solve_positive_satisfies_equations() {
         let full = [[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]];
-        let mut a: Vec<f64> = (0..3)
-            .flat_map(|i| (0..=i).map(move |j| full[i][j]))
-            .collect();
-        let right = [1.0, 2.0, -3.0, 0.5, 0.0, 7.0];
-        let mut x = right;
-        solve_packed(&mut a, &mut x, 2, 1e-12);
+        let right = [[1.0, 2.0], [-3.0, 0.5], [0.0, 7.0]];
+        let a = Mat::from_fn(3, 3, |i, j| full[i][j]);
+        let x = solve_positive(a, Mat::from_fn(3, 2, |i, c| right[i][c]));
         for i in 0..3 {
             for c in 0..2 {
-                let sum: f64 = (0..3).map(|j| full[i][j] * x[2 * j + c]).sum();
-                assert!((sum - right[2 * i + c]).abs() < 1e-12);
+                let sum: f64 = (0..3).map(|j| full[i][j] * x[(j, c)]).sum();
+                assert!((sum - right[i][c]).abs() < 1e-12);
             }
         }
-        let mut flat = vec![1.0, 0.0, 0.0];
-        let mut y = [1.0, 0.0];
-        solve_packed(&mut flat, &mut y, 1, 1e-12);
-        assert!((y[0] - 1.0).abs() < 1e-12 && y[1] == 0.0);
+        let flat = Mat::from_fn(2, 2, |i, j| if i + j == 0 { 1.0 } else { 0.0 });
+        let y = solve_positive(flat, Mat::from_fn(2, 1, |i, _| 1.0 - i as f64));
+        assert!((y[(0, 0)] - 1.0).abs() < 1e-9 && y[(1, 0)] == 0.0);
     }
 
     /// Columns become orthonormal and keep their span; a dependent one becomes 0.

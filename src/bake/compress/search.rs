@@ -1,38 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fewest keys within a tolerance, or the least error of a given number of keys.
 //!
-//! Singular vectors give a first number. Weighted sweeps reach the tolerance with about six tenths of it. The search begins a little above,
-//! where success is quick, and narrows the gap between the fewest keys that reached it and the most that did not. All limits count work, not time, so that results
-//! are the same on any machine.
+//! Singular vectors give a first number. Weighted sweeps reach the tolerance with about half of it. The search begins a little above,
+//! where success is quick, and narrows the gap between the fewest keys that reached it and the most that did not. All limits count
+//! work, not time, so that results are the same on any machine.
 
+use super::core::sum_of_grams;
+use super::fit::{Fit, Problem};
 use super::offsets::Offsets;
 use super::products::orthonormal_columns;
 use super::singular::Singular;
-use super::sweep::{PairWeights, SweepKind, Swept, sweep};
+use super::sweep::plain_keys;
 use crate::bake::BakeError;
-use crate::progress::{Cancelled, Progress};
+use crate::progress::Progress;
 
-/// Part of the number of singular vectors at which the search begins: characters need 0.53 to 0.65 of it.
-const FIRST_PART: f64 = 0.66;
+/// Part of the number of singular vectors at which the search begins: characters need 0.42 to 0.56 of it.
+const FIRST_PART: f64 = 0.55;
+
+/// Part of the number of singular vectors by which the search descends after a success: half of it takes more attempts, twice as much
+/// ends in attempts that fail, which cost most.
+const DESCENT: usize = 14;
 
 /// The least error falls to 1/e with this part of the singular vectors that reach the tolerance: measured 2.9 to 3.3.
 const KEYS_PER_E_FOLD: f32 = 3.0;
-
-/// Number of sweeps without progress after which an attempt is given up.
-const PATIENCE: usize = 10;
-
-/// Most sweeps of an attempt.
-const MAX_SWEEPS: usize = 120;
-
-/// Most multiplications of a search. At this limit it takes about 6 s on two cores; half of it costs characters of ten clips one or
-/// two more keys, and twice as much saves one at most.
-const MAX_WORK: f64 = 1.2e11;
-
-/// Part of the least error yet that sweeps of a given number of keys aim at.
-const LOWERED_AIM: f32 = 0.92;
-
-/// Part of the least error yet below which a sweep made progress.
-const WORTHWHILE: f32 = 0.998;
 
 /// Curves times keys.
 #[derive(Clone)]
@@ -69,148 +59,114 @@ pub(super) fn find_factors(
             max_error: 0.0,
         });
     }
-    let singular = Singular::new(offsets).ok_or(BakeError::NoKeys)?;
-    let mut search = Search {
-        offsets,
-        singular,
-        progress,
-        work: 0.0,
-        most_work: MAX_WORK,
-    };
+    let mut search = Search::new(offsets, progress)?;
     let most = wanted.most.unwrap_or(usize::MAX).min(offsets.frame_count());
-    let Some(tolerance) = wanted.tolerance else {
-        return search.least_error(most, 0.0);
+    let found = match wanted.tolerance {
+        None => search.fit(most, 0.0, false)?,
+        Some(tolerance) => search.fewest_keys(tolerance, most)?,
     };
-    let found = search.fewest_keys(tolerance, most)?;
-    match found.max_error <= tolerance || wanted.most.is_none() {
-        true => Ok(found),
-        false => {
-            search.work = 0.0;
-            search.least_error(most, tolerance)
-        }
-    }
+    Ok(search.factors(&found))
 }
 
 struct Search<'a> {
-    offsets: &'a Offsets<'a>,
+    problem: Problem<'a>,
     singular: Singular,
-    progress: &'a dyn Progress,
-    work: f64,
-    most_work: f64,
 }
 
-impl Search<'_> {
-    fn fewest_keys(&mut self, tolerance: f32, most: usize) -> Result<Factors, BakeError> {
-        let mut reached = self.fewest_singular_vectors(tolerance, most)?;
-        let first = reached.count;
-        if reached.max_error > tolerance {
-            return Ok(reached);
-        }
-        let (mut missed, step) = (0, (first / 14).max(1));
-        let mut probe = ((first as f64 * FIRST_PART).ceil() as usize).clamp(1, first);
-        while probe > missed && probe < reached.count && self.work < self.most_work {
-            let found = self.least_error(probe, tolerance)?;
-            let (error, gap) = (found.max_error, first as f32 / KEYS_PER_E_FOLD);
-            if error <= tolerance {
-                reached = found;
-                probe = (reached.count.saturating_sub(step)).max(missed.midpoint(reached.count));
+impl<'a> Search<'a> {
+    fn new(offsets: &'a Offsets<'a>, progress: &'a dyn Progress) -> Result<Self, BakeError> {
+        let blocks = offsets.blocks(offsets.vertices(), false);
+        let gram = sum_of_grams(&blocks, offsets.frame_count());
+        let singular = Singular::new(&gram, offsets.frame_count()).ok_or(BakeError::NoKeys)?;
+        Ok(Self {
+            problem: Problem::new(offsets, blocks, gram, progress),
+            singular,
+        })
+    }
+
+    fn fewest_keys(&mut self, tolerance: f32, most: usize) -> Result<Fit, BakeError> {
+        let first = self.fewest_singular_vectors(tolerance, most)?;
+        let gap = first as f32 / KEYS_PER_E_FOLD;
+        let mut reached: Option<Fit> = None;
+        let (mut missed, step) = (0_usize, (first / DESCENT).max(1));
+        let mut probe = ((first as f64 * FIRST_PART).ceil() as usize).clamp(1, most);
+        loop {
+            let found = self.fit(probe, tolerance, probe < most)?;
+            if found.max_error <= tolerance {
+                probe = (probe.saturating_sub(step)).max(missed.midpoint(probe));
+                reached = Some(found);
+            } else if probe == most {
+                return Ok(reached.unwrap_or(found));
             } else {
+                let more = ((found.max_error / tolerance).ln() * gap).round() as usize;
                 missed = probe;
-                let more = ((error / tolerance).ln() * gap).round() as usize;
-                probe = (missed + more.max(1)).min(missed.midpoint(reached.count).max(missed + 1));
+                let middle = reached
+                    .as_ref()
+                    .map_or(most, |fit| missed.midpoint(fit.count));
+                probe = (missed + more.max(1)).min(middle.max(missed + 1));
+            }
+            if let Some(fit) = &reached
+                && (probe <= missed || probe >= fit.count || self.problem.is_exhausted())
+            {
+                return Ok(fit.clone());
             }
         }
-        Ok(reached)
     }
 
-    /// Returns the fewest singular vectors that reach the tolerance, or `most` of them.
-    fn fewest_singular_vectors(
-        &mut self,
-        tolerance: f32,
-        most: usize,
-    ) -> Result<Factors, BakeError> {
-        let (mut missed, mut count) = (0, 4.min(most));
-        let mut reached = self.measure(count)?;
-        while reached.max_error > tolerance && count < most {
-            (missed, count) = (count, (2 * count).min(most));
-            reached = self.measure(count)?;
-        }
-        while missed + 1 < reached.count && reached.max_error <= tolerance {
-            let fewer = self.measure(missed.midpoint(reached.count))?;
-            match fewer.max_error <= tolerance {
-                true => reached = fewer,
-                false => missed = fewer.count,
-            }
-        }
-        Ok(reached)
-    }
-
-    /// Fits keys to the first `count` singular vectors.
-    fn measure(&mut self, count: usize) -> Result<Factors, BakeError> {
-        let mut weights = PairWeights::ones(self.offsets);
+    /// Fits `count` keys, beginning with singular vectors.
+    fn fit(&mut self, count: usize, enough: f32, give_up: bool) -> Result<Fit, BakeError> {
         let curves = orthonormal_columns(&self.singular.curves(count), count);
-        let swept = self.sweep(&curves, count, &mut weights, SweepKind::Measure)?;
-        Ok(into_factors(curves, swept, count))
+        self.problem.fit(curves, count, enough, give_up)
     }
 
-    /// Returns the factors of `count` keys with the least error that sweeps find, or the first within `enough` (m).
-    fn least_error(&mut self, count: usize, enough: f32) -> Result<Factors, BakeError> {
-        let mut weights = PairWeights::ones(self.offsets);
-        let mut least = self.measure(count)?;
-        let mut curves = least.curves.clone();
-        let mut idle = 0;
-        for _ in 0..MAX_SWEEPS {
-            let done = least.max_error <= enough || least.max_error == 0.0;
-            if done || idle >= PATIENCE || self.work >= self.most_work {
-                break;
+    /// Returns how many singular vectors reach the tolerance, at most `most`.
+    fn fewest_singular_vectors(&mut self, tolerance: f32, most: usize) -> Result<usize, BakeError> {
+        let mut reaches = |count: usize| -> Result<bool, BakeError> {
+            let curves = self.singular.curves(count);
+            let errors = self.problem.plain_errors(&curves, count, tolerance)?;
+            Ok(errors.into_iter().all(|error| error <= tolerance))
+        };
+        let (mut missed, mut reached) = (0_usize, 4.min(most));
+        while reached < most && !reaches(reached)? {
+            (missed, reached) = (reached, (2 * reached).min(most));
+        }
+        while missed + 1 < reached {
+            let middle = missed.midpoint(reached);
+            match reaches(middle)? {
+                true => reached = middle,
+                false => missed = middle,
             }
-            let aim = LOWERED_AIM * least.max_error;
-            let kind = SweepKind::Refine { aim };
-            let swept = self.sweep(&curves, count, &mut weights, kind)?;
-            let next = orthonormal_columns(&swept.curves, count);
-            idle += 1;
-            if swept.max_error < least.max_error {
-                if swept.max_error < WORTHWHILE * least.max_error {
-                    idle = 0;
+        }
+        Ok(reached)
+    }
+
+    /// Returns curves and keys of all vertices.
+    fn factors(&self, fit: &Fit) -> Factors {
+        let (count, vertices) = (fit.count, self.problem.offsets.vertices());
+        let mut keys = vec![0.0; count * 3 * vertices.len()];
+        let mut write = |some: &[u32], from: &[f32]| {
+            let w = some.len();
+            for (j, v) in some.iter().enumerate() {
+                let at = vertices.partition_point(|x| x < v);
+                for d in 0..3 {
+                    let key = &from[(d * w + j) * count..][..count];
+                    for (k, x) in key.iter().enumerate() {
+                        keys[(k * vertices.len() + at) * 3 + d] = *x;
+                    }
                 }
-                least = into_factors(curves, swept, count);
             }
-            curves = next;
+        };
+        for block in &self.problem.blocks {
+            write(&block.vertices, &plain_keys(block, &fit.curves, count));
         }
-        Ok(least)
-    }
-
-    fn sweep(
-        &mut self,
-        curves: &[f32],
-        count: usize,
-        weights: &mut PairWeights,
-        kind: SweepKind,
-    ) -> Result<Swept, BakeError> {
-        let fraction = (self.work / self.most_work).min(1.0);
-        if !self.progress.report(fraction, "Fitting keys") {
-            return Err(Cancelled.into());
+        for (some, keys) in &fit.core_keys {
+            write(some, keys);
         }
-        let columns = 3 * self.offsets.vertices().len();
-        self.work += 3.0 * (curves.len() * columns) as f64 + (weights.len() * count * count) as f64;
-        Ok(sweep(self.offsets, curves, count, weights, kind))
-    }
-}
-
-/// Joins the keys of chunks.
-fn into_factors(curves: Vec<f32>, swept: Swept, count: usize) -> Factors {
-    let total: usize = swept.keys.iter().map(Vec::len).sum();
-    let mut keys = Vec::with_capacity(total);
-    for k in 0..count {
-        for chunk in &swept.keys {
-            let width = chunk.len() / count;
-            keys.extend_from_slice(&chunk[k * width..][..width]);
+        Factors {
+            curves: fit.curves.clone(),
+            keys,
+            count,
+            max_error: fit.max_error,
         }
-    }
-    Factors {
-        curves,
-        keys,
-        count,
-        max_error: swept.max_error,
     }
 }

@@ -8,11 +8,14 @@
 //! 2. Weights of pairs whose error e exceeds the aim grow by `(e / aim)^GROWTH` (Lawson's rule); weights above 1 shrink by the same rule.
 //! 3. Curves minimise the same sum with the new weights, frame by frame.
 //!
-//! Pairs of weight 1 share one matrix; the few others add their own terms to it. A sweep costs three products of `F · 3n · K`.
+//! Only vertices of the core are visited. All others have weights of 1 and keys `Wᵀ X`, so that the sum over them needs no more than
+//! their `X Xᵀ`.
 
+use super::blocks::Block;
+use super::core::Core;
 use super::offsets::Offsets;
-use super::products::{multiply, packed_index, packed_len, row_major, solve_packed};
-use faer::Accum;
+use super::products::{multiply, row_major, solve_positive};
+use faer::{Accum, Mat};
 use rayon::prelude::*;
 
 /// Exponent of Lawson's rule. At 1 the fit needs 1.6 times the sweeps; from 2 on weights oscillate and the largest error stays above
@@ -22,344 +25,281 @@ const GROWTH: f32 = 1.5;
 /// Largest weight of a pair: beyond it single precision loses the other pairs of its vertex.
 const MAX_WEIGHT: f32 = 1e5;
 
-/// Pivots are raised to this part of the largest diagonal: curves and keys are single precision.
-const PIVOT_FLOOR: f64 = 1e-9;
+/// Part of the largest diagonal that is added to it: directions in which keys have nothing get no curves.
+const RIDGE: f64 = 1e-9;
 
-/// Pairs of one vertex that weigh more than 1: the frame, and ω − 1.
-type ExtraWeights = Vec<(u32, f32)>;
-
-/// Weights of pairs of frames and vertices, in the order of the vertices of [`Offsets`].
-#[derive(Clone)]
-pub(super) struct PairWeights(Vec<ExtraWeights>);
-
-impl PairWeights {
-    /// Returns weights of 1.
-    pub(super) fn ones(offsets: &Offsets<'_>) -> Self {
-        Self(vec![Vec::new(); offsets.vertices().len()])
-    }
-
-    /// Returns the number of pairs that weigh more than 1.
-    pub(super) fn len(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
-    }
-}
-
-/// Curves and keys fitted by a sweep.
-pub(super) struct Swept {
-    /// Largest error as it is seen, of the curves that came in and the keys fitted to them, m.
-    pub max_error: f32,
-    /// Number of pairs whose error exceeds the aim.
-    pub above_aim: usize,
-    /// Keys `[K, chunk, 3]` of each chunk of vertices.
-    pub keys: Vec<Vec<f32>>,
-    /// Curves `[F, K]` fitted to these keys; not orthonormal. Empty if they were not asked for.
-    pub curves: Vec<f32>,
-}
-
-/// What a sweep does beside fitting keys.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum SweepKind {
-    /// Fits keys and measures.
-    Measure,
-    /// Updates weights by errors over `aim` (m), and fits curves.
-    Refine {
-        /// Error above which weights grow, m.
-        aim: f32,
-    },
-}
-
-/// Sweeps once from orthonormal `curves` `[F, count]`.
-pub(super) fn sweep(
+/// Fits keys of the core to orthonormal `curves` `[F, count]`, and raises weights of errors over `aim` (m). Returns the largest error
+/// as it is seen.
+pub(super) fn fit_keys(
     offsets: &Offsets<'_>,
+    core: &mut Core,
     curves: &[f32],
     count: usize,
-    weights: &mut PairWeights,
-    kind: SweepKind,
-) -> Swept {
-    let mut extras = std::mem::take(&mut weights.0).into_iter();
-    let groups: Vec<Vec<(&[u32], Vec<ExtraWeights>)>> = offsets
-        .groups()
-        .into_iter()
-        .map(|group| {
-            let chunks = group.into_iter();
-            chunks
-                .map(|c| (c, extras.by_ref().take(c.len()).collect()))
-                .collect()
+    aim: f32,
+) -> f32 {
+    let pairs = core.blocks.par_iter().zip(&mut core.extra);
+    let fitted: Vec<(Vec<f32>, f32, usize)> = pairs
+        .map(|(block, extra)| {
+            let keys = weighted_keys(block, extra, curves, count);
+            let left = residual(block, curves, &keys, count);
+            let error = weigh(offsets, block, &left, extra, aim);
+            let heavy = extra.iter().filter(|more| **more > 0.0).count();
+            (keys, error, heavy)
         })
         .collect();
-    let sums: Vec<GroupSums> = groups
-        .into_par_iter()
-        .map(|group| {
-            let mut sums = GroupSums::new(offsets.frame_count(), count, kind);
-            let mut buffers = Buffers::default();
-            for (chunk, extras) in group {
-                sums.add_chunk(offsets, curves, (chunk, extras), &mut buffers);
-            }
-            sums
-        })
-        .collect();
-    let fitted = match kind {
-        SweepKind::Measure => Vec::new(),
-        SweepKind::Refine { .. } => fit_curves(&sums, offsets.frame_count(), count),
-    };
-    let mut swept = Swept {
-        max_error: 0.0,
-        above_aim: 0,
-        keys: Vec::new(),
-        curves: fitted,
-    };
-    for sum in sums {
-        swept.max_error = swept.max_error.max(sum.max_error);
-        swept.above_aim += sum.above_aim;
-        swept.keys.extend(sum.keys);
-        weights.0.extend(sum.extras);
+    core.keys.clear();
+    core.heavy_pairs = 0;
+    let mut largest = 0.0_f32;
+    for (keys, error, heavy) in fitted {
+        core.keys.push(keys);
+        core.heavy_pairs += heavy;
+        largest = largest.max(error);
     }
-    swept
+    largest
 }
 
-/// Fits curves `[F, count]` frame by frame: `(P Pᵀ + extra) w = P x`.
-fn fit_curves(sums: &[GroupSums], frames: usize, count: usize) -> Vec<f32> {
-    let total = |values: fn(&GroupSums) -> &[f32]| {
-        let mut total = vec![0.0_f64; values(&sums[0]).len()];
-        for sum in sums {
-            total
-                .iter_mut()
-                .zip(values(sum))
-                .for_each(|(to, x)| *to += f64::from(*x));
-        }
-        total
-    };
-    let gram = total(|sum| &sum.gram);
-    let mut right = total(|sum| &sum.right);
-    let mut matrices = total(|sum| &sum.extra);
-    let largest = (0..count)
-        .map(|k| gram[packed_index(k, k)])
-        .fold(0.0, f64::max);
-    let floor = (PIVOT_FLOOR * largest).max(f64::MIN_POSITIVE);
-    let rows = right.par_chunks_exact_mut(count);
-    rows.zip(matrices.par_chunks_exact_mut(packed_len(count)))
-        .for_each(|(right, matrix)| {
-            matrix.iter_mut().zip(&gram).for_each(|(m, g)| *m += g);
-            solve_packed(matrix, right, 1, floor);
-        });
-    debug_assert_eq!(right.len(), frames * count);
-    right.iter().map(|x| *x as f32).collect()
+/// Returns the keys `[3, w, count]` of a block for weights of 1: `Xᵀ W`.
+pub(super) fn plain_keys(block: &Block, curves: &[f32], count: usize) -> Vec<f32> {
+    let mut keys = vec![0.0; 3 * block.width() * count];
+    let x = row_major(&block.x, 3 * block.width());
+    multiply(
+        &mut keys,
+        Accum::Replace,
+        x.transpose(),
+        row_major(curves, count),
+        1.0,
+    );
+    keys
 }
 
-/// Offsets of a chunk, what keys leave of them, and the products of keys.
-#[derive(Default)]
-struct Buffers {
-    x: Vec<f32>,
-    left: Vec<f32>,
-    square: Vec<f32>,
-    own: Vec<f32>,
+/// Returns what keys leave of a block, `[f, 3, w]`.
+pub(super) fn residual(block: &Block, curves: &[f32], keys: &[f32], count: usize) -> Vec<f32> {
+    let mut left = block.x.clone();
+    let (w, p) = (row_major(curves, count), row_major(keys, count));
+    multiply(&mut left, Accum::Add, w, p.transpose(), -1.0);
+    left
 }
 
-/// Sums over the chunks of a group.
-struct GroupSums {
-    count: usize,
-    kind: SweepKind,
-    max_error: f32,
-    above_aim: usize,
-    keys: Vec<Vec<f32>>,
-    extras: Vec<ExtraWeights>,
-    /// `P Pᵀ`, packed.
-    gram: Vec<f32>,
-    /// `X Pᵀ` `[F, K]`, weighted.
-    right: Vec<f32>,
-    /// `Σ (ω − 1) P Pᵀ` of each frame, packed.
-    extra: Vec<f32>,
-}
-
-impl GroupSums {
-    fn new(frames: usize, count: usize, kind: SweepKind) -> Self {
-        let sized = |len: usize| match kind {
-            SweepKind::Measure => Vec::new(),
-            SweepKind::Refine { .. } => vec![0.0; len],
-        };
-        Self {
-            count,
-            kind,
-            max_error: 0.0,
-            above_aim: 0,
-            keys: Vec::new(),
-            extras: Vec::new(),
-            gram: sized(packed_len(count)),
-            right: sized(frames * count),
-            extra: sized(frames * packed_len(count)),
+fn weighted_keys(block: &Block, extra: &[f32], curves: &[f32], count: usize) -> Vec<f32> {
+    let mut keys = plain_keys(block, curves, count);
+    let w = block.width();
+    let mut heavy: Vec<Vec<(u32, f32)>> = vec![Vec::new(); w];
+    for (f, row) in extra.chunks_exact(w).enumerate() {
+        for (j, more) in row.iter().enumerate().filter(|(_, more)| **more > 0.0) {
+            heavy[j].push((f as u32, *more));
         }
     }
-
-    fn add_chunk(
-        &mut self,
-        offsets: &Offsets<'_>,
-        curves: &[f32],
-        (chunk, mut extras): (&[u32], Vec<ExtraWeights>),
-        buffers: &mut Buffers,
-    ) {
-        let (count, width) = (self.count, 3 * chunk.len());
-        let Buffers { x, left, .. } = buffers;
-        offsets.read(chunk, x);
-        let w = row_major(curves, count);
-        let mut keys = vec![0.0; count * width];
-        multiply(
-            &mut keys,
-            Accum::Replace,
-            w.transpose(),
-            row_major(x, width),
-            1.0,
-        );
-        for (j, extra) in extras
-            .iter()
-            .enumerate()
-            .filter(|(_, extra)| !extra.is_empty())
-        {
-            fit_vertex(curves, x, (width, j), extra, &mut keys);
-        }
-        left.clear();
-        left.extend_from_slice(x);
-        multiply(left, Accum::Add, w, row_major(&keys, width), -1.0);
-        for (j, (&vertex, extra)) in chunk.iter().zip(&mut extras).enumerate() {
-            self.weigh_vertex(offsets, vertex, left, (width, j), extra);
-        }
-        if let SweepKind::Refine { .. } = self.kind {
-            self.add_products(&keys, &extras, width, buffers);
-        }
-        self.keys.push(keys);
-        self.extras.extend(extras);
+    for (j, pairs) in heavy.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
+        refit_vertex(block, j, pairs, curves, count, &mut keys);
     }
-
-    /// Measures the errors of a vertex, and updates its weights.
-    fn weigh_vertex(
-        &mut self,
-        offsets: &Offsets<'_>,
-        vertex: u32,
-        left: &[f32],
-        (width, j): (usize, usize),
-        extra: &mut ExtraWeights,
-    ) {
-        let mut old = std::mem::take(extra).into_iter().peekable();
-        for f in 0..offsets.frame_count() {
-            let this = |(frame, _): &(u32, f32)| *frame == f as u32;
-            let had = old.next_if(this).map_or(0.0, |(_, more)| more);
-            let residual = &left[f * width + 3 * j..][..3];
-            let enough = if had > 0.0 { 0.0 } else { self.max_error };
-            let more = match self.kind {
-                SweepKind::Measure => {
-                    let error = offsets.seen_length(f, vertex, residual, enough);
-                    self.max_error = self.max_error.max(error);
-                    had
-                }
-                SweepKind::Refine { aim } => {
-                    let error = offsets.seen_length(f, vertex, residual, enough.min(aim));
-                    self.max_error = self.max_error.max(error);
-                    self.above_aim += usize::from(error > aim);
-                    match had > 0.0 || error > aim {
-                        true => ((1.0 + had) * (error / aim).powf(GROWTH)).min(MAX_WEIGHT) - 1.0,
-                        false => 0.0,
-                    }
-                }
-            };
-            if more > 0.0 {
-                extra.push((f as u32, more));
-            }
-        }
-    }
-
-    /// Adds the products of keys with themselves and with the offsets.
-    fn add_products(
-        &mut self,
-        keys: &[f32],
-        extras: &[ExtraWeights],
-        width: usize,
-        buffers: &mut Buffers,
-    ) {
-        let count = self.count;
-        let Buffers { x, square, own, .. } = buffers;
-        let p = row_major(keys, width);
-        square.resize(count * count, 0.0);
-        multiply(square, Accum::Replace, p, p.transpose(), 1.0);
-        for i in 0..count {
-            for k in 0..=i {
-                self.gram[packed_index(i, k)] += square[i * count + k];
-            }
-        }
-        multiply(
-            &mut self.right,
-            Accum::Add,
-            row_major(x, width),
-            p.transpose(),
-            1.0,
-        );
-        own.resize(packed_len(count), 0.0);
-        for (j, extra) in extras
-            .iter()
-            .enumerate()
-            .filter(|(_, extra)| !extra.is_empty())
-        {
-            let key = |k: usize| &keys[k * width + 3 * j..][..3];
-            for i in 0..count {
-                for k in 0..=i {
-                    own[packed_index(i, k)] = dot3(key(i), key(k));
-                }
-            }
-            for &(f, more) in extra {
-                let f = f as usize;
-                let matrix = &mut self.extra[f * own.len()..][..own.len()];
-                matrix
-                    .iter_mut()
-                    .zip(own.iter())
-                    .for_each(|(to, p)| *to += more * p);
-                let at = &x[f * width + 3 * j..][..3];
-                for (k, to) in self.right[f * count..][..count].iter_mut().enumerate() {
-                    *to += more * dot3(at, key(k));
-                }
-            }
-        }
-    }
+    keys
 }
 
-fn dot3(a: &[f32], b: &[f32]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// Fits the keys of the j-th vertex of a chunk with its weights; `keys` has those of weights 1, which are `Wᵀ x`.
-fn fit_vertex(
+/// Corrects the keys of vertex j, which are those for weights of 1, by what pairs (frame, ω − 1) weigh more.
+///
+/// With S the rows of the curves and T what the keys leave, each times √(ω − 1), the correction is `(1 + Sᵀ S)⁻¹ Sᵀ T`, which is
+/// `Sᵀ (1 + S Sᵀ)⁻¹ T`: the smaller of the two systems is solved.
+fn refit_vertex(
+    block: &Block,
+    j: usize,
+    pairs: &[(u32, f32)],
     curves: &[f32],
-    x: &[f32],
-    (width, j): (usize, usize),
-    extra: &ExtraWeights,
+    count: usize,
     keys: &mut [f32],
 ) {
-    let count = keys.len() / width;
-    let mut matrix = vec![0.0_f64; packed_len(count)];
-    let mut right = vec![0.0_f64; 3 * count];
-    for k in 0..count {
-        matrix[packed_index(k, k)] = 1.0;
-        for d in 0..3 {
-            right[3 * k + d] = keys[k * width + 3 * j + d].into();
-        }
+    let w = block.width();
+    let row = |f: u32| &curves[f as usize * count..][..count];
+    let roots: Vec<f64> = pairs.iter().map(|p| f64::from(p.1).sqrt()).collect();
+    let s = Mat::from_fn(pairs.len(), count, |i, k| {
+        roots[i] * f64::from(row(pairs[i].0)[k])
+    });
+    let left = Mat::from_fn(pairs.len(), 3, |i, d| {
+        let key = &keys[(d * w + j) * count..][..count];
+        let shown: f32 = key.iter().zip(row(pairs[i].0)).map(|(p, w)| p * w).sum();
+        roots[i] * f64::from(block.at(pairs[i].0 as usize, j)[d] - shown)
+    });
+    let identity = |n: usize| Mat::<f64>::identity(n, n);
+    let change = match pairs.len() < count {
+        true => s.transpose() * solve_positive(identity(pairs.len()) + &s * s.transpose(), left),
+        false => solve_positive(identity(count) + s.transpose() * &s, s.transpose() * left),
+    };
+    for d in 0..3 {
+        let key = &mut keys[(d * w + j) * count..][..count];
+        key.iter_mut()
+            .enumerate()
+            .for_each(|(k, p)| *p += change[(k, d)] as f32);
     }
-    for &(f, more) in extra {
-        let f = f as usize;
-        let row = &curves[f * count..][..count];
-        let at = &x[f * width + 3 * j..][..3];
-        for i in 0..count {
-            let scaled = f64::from(more) * f64::from(row[i]);
-            let entries = &mut matrix[packed_index(i, 0)..][..=i];
-            entries
-                .iter_mut()
-                .zip(row)
-                .for_each(|(m, w)| *m += scaled * f64::from(*w));
-            for d in 0..3 {
-                right[3 * i + d] += scaled * f64::from(at[d]);
+}
+
+/// Updates the weights of a block by its errors, and returns the largest.
+fn weigh(offsets: &Offsets<'_>, block: &Block, left: &[f32], extra: &mut [f32], aim: f32) -> f32 {
+    let w = block.width();
+    let (mut largest, mut squares) = (0.0_f32, vec![0.0_f32; w]);
+    for (f, (left, extra)) in left
+        .chunks_exact(3 * w)
+        .zip(extra.chunks_exact_mut(w))
+        .enumerate()
+    {
+        square_lengths(left, &mut squares);
+        let enough = (aim / offsets.stretch(f).max(f32::MIN_POSITIVE)).powi(2);
+        for (j, (square, extra)) in squares.iter().zip(extra).enumerate() {
+            if *square <= enough && *extra == 0.0 {
+                continue;
+            }
+            let residual = [0, 1, 2].map(|d| left[d * w + j]);
+            let error = block.seen_length(offsets, (f, j), residual);
+            largest = largest.max(error);
+            if *extra > 0.0 || error > aim {
+                let weight = (1.0 + *extra) * (error / aim).powf(GROWTH);
+                *extra = (weight.min(MAX_WEIGHT) - 1.0).max(0.0);
             }
         }
     }
-    solve_packed(&mut matrix, &mut right, 3, PIVOT_FLOOR);
-    for k in 0..count {
-        for d in 0..3 {
-            keys[k * width + 3 * j + d] = right[3 * k + d] as f32;
+    largest
+}
+
+/// Computes the squares of the lengths of residuals `[3, w]`.
+fn square_lengths(residuals: &[f32], to: &mut [f32]) {
+    let (x, rest) = residuals.split_at(to.len());
+    let (y, z) = rest.split_at(to.len());
+    for (((to, x), y), z) in to.iter_mut().zip(x).zip(y).zip(z) {
+        *to = x * x + y * y + z * z;
+    }
+}
+
+/// Fits curves `[F, count]` to the keys of the core and to those of all other vertices, frame by frame. They are not orthonormal.
+pub(super) fn fit_curves(core: &Core, curves: &[f32], count: usize) -> Vec<f32> {
+    let frames = curves.len() / count;
+    let (gram, right) = unweighted_sums(core, curves, count);
+    let largest = (0..count).map(|k| gram[k * count + k]).fold(0.0, f64::max);
+    let ridge = (RIDGE * largest).max(f64::MIN_POSITIVE);
+    let rows = (0..frames).into_par_iter().flat_map_iter(|f| {
+        let (square, product) = heavy_sums(core, f, count);
+        let matrix = Mat::from_fn(count, count, |i, k| {
+            gram[i * count + k]
+                + f64::from(square[i * count + k])
+                + if i == k { ridge } else { 0.0 }
+        });
+        let own = &right[f * count..][..count];
+        let row = solve_positive(
+            matrix,
+            Mat::from_fn(count, 1, |k, _| f64::from(own[k]) + f64::from(product[k])),
+        );
+        (0..count).map(move |k| row[(k, 0)] as f32)
+    });
+    rows.collect()
+}
+
+/// Returns `P Pᵀ` and `X Pᵀ` `[F, count]` for weights of 1.
+fn unweighted_sums(core: &Core, curves: &[f32], count: usize) -> (Vec<f64>, Vec<f32>) {
+    let frames = curves.len() / count;
+    let w = row_major(curves, count);
+    let mut right = vec![0.0; frames * count];
+    multiply(
+        &mut right,
+        Accum::Replace,
+        row_major(&core.outside, frames),
+        w,
+        1.0,
+    );
+    let mut gram = vec![0.0_f32; count * count];
+    multiply(
+        &mut gram,
+        Accum::Replace,
+        w.transpose(),
+        row_major(&right, count),
+        1.0,
+    );
+    let mut gram: Vec<f64> = gram.into_iter().map(f64::from).collect();
+    let parts: Vec<(Vec<f32>, Vec<f32>)> = core
+        .blocks
+        .par_iter()
+        .zip(&core.keys)
+        .map(|(block, keys)| {
+            let p = row_major(keys, count);
+            let (mut square, mut right) = (vec![0.0; count * count], vec![0.0; frames * count]);
+            multiply(&mut square, Accum::Replace, p.transpose(), p, 1.0);
+            multiply(
+                &mut right,
+                Accum::Replace,
+                row_major(&block.x, 3 * block.width()),
+                p,
+                1.0,
+            );
+            (square, right)
+        })
+        .collect();
+    for (square, part) in parts {
+        gram.iter_mut()
+            .zip(square)
+            .for_each(|(to, x)| *to += f64::from(x));
+        right.iter_mut().zip(part).for_each(|(to, x)| *to += x);
+    }
+    (gram, right)
+}
+
+/// Returns what the pairs of a frame weigh more than 1: `Σ (ω − 1) P Pᵀ` `[count, count]` and `Σ (ω − 1) P x` `[count]`.
+fn heavy_sums(core: &Core, f: usize, count: usize) -> (Vec<f32>, Vec<f32>) {
+    let (mut rows, mut values) = (Vec::new(), Vec::new());
+    for ((block, extra), keys) in core.blocks.iter().zip(&core.extra).zip(&core.keys) {
+        let w = block.width();
+        let row = &extra[f * w..][..w];
+        for (j, more) in row.iter().enumerate().filter(|(_, more)| **more > 0.0) {
+            let (root, at) = (more.sqrt(), block.at(f, j));
+            for (d, x) in at.into_iter().enumerate() {
+                rows.extend(
+                    keys[(d * w + j) * count..][..count]
+                        .iter()
+                        .map(|p| root * p),
+                );
+                values.push(root * x);
+            }
         }
     }
+    let (mut square, mut product) = (vec![0.0; count * count], vec![0.0; count]);
+    if !rows.is_empty() {
+        let p = row_major(&rows, count);
+        multiply(&mut square, Accum::Replace, p.transpose(), p, 1.0);
+        multiply(
+            &mut product,
+            Accum::Replace,
+            p.transpose(),
+            row_major(&values, 1),
+            1.0,
+        );
+    }
+    (square, product)
+}
+
+/// Returns the largest error of each vertex of all blocks for keys that curves determine by weights of 1; those below `enough` are not
+/// exact.
+pub(super) fn plain_errors(
+    offsets: &Offsets<'_>,
+    blocks: &[Block],
+    curves: &[f32],
+    count: usize,
+    enough: f32,
+) -> Vec<f32> {
+    let of_block = |block: &Block| {
+        let left = residual(block, curves, &plain_keys(block, curves, count), count);
+        let w = block.width();
+        let (mut largest, mut squares) = (vec![0.0_f32; w], vec![0.0_f32; w]);
+        for (f, left) in left.chunks_exact(3 * w).enumerate() {
+            square_lengths(left, &mut squares);
+            let stretch = offsets.stretch(f);
+            for (j, (square, largest)) in squares.iter().zip(&mut largest).enumerate() {
+                let bound = square * stretch * stretch;
+                if bound <= *largest * *largest {
+                    continue;
+                }
+                let error = match bound > enough * enough {
+                    true => block.seen_length(offsets, (f, j), [0, 1, 2].map(|d| left[d * w + j])),
+                    false => bound.sqrt(),
+                };
+                *largest = largest.max(error);
+            }
+        }
+        largest
+    };
+    blocks.par_iter().flat_map_iter(of_block).collect()
 }

@@ -96,18 +96,12 @@ fn compress_beats_singular_vectors() {
     let x = waves(80, 200, 3.0);
     let frames = VertexFrames::new([&x[..]], 200).unwrap();
     let offsets = Offsets::new(&frames, None, &VertexMaps::Identity);
-    let singular = singular::Singular::new(&offsets).unwrap();
+    let blocks = offsets.blocks(offsets.vertices(), false);
+    let gram = core::sum_of_grams(&blocks, 80);
     let count = 6;
-    let curves = products::orthonormal_columns(&singular.curves(count), count);
-    let mut ones = sweep::PairWeights::ones(&offsets);
-    let plain = sweep::sweep(
-        &offsets,
-        &curves,
-        count,
-        &mut ones,
-        sweep::SweepKind::Measure,
-    )
-    .max_error;
+    let curves = singular::Singular::new(&gram, 80).unwrap().curves(count);
+    let errors = sweep::plain_errors(&offsets, &blocks, &curves, count, 0.0);
+    let plain = errors.into_iter().fold(0.0, f32::max);
     let least = CompressSettings {
         keys: Some(count),
         ..CompressSettings::default()

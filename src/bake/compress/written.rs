@@ -145,28 +145,19 @@ fn round(key: &mut [f32], quantise: Option<Quantisation>) -> f32 {
 /// Measures keys and curves against the offsets of the whole mesh, as they are seen.
 fn measure(offsets: &Offsets<'_>, packed: &mut Packed) {
     let (frames, vertices) = (packed.errors.len(), packed.vertex_count);
-    let count = packed.count;
     let groups: Vec<(Vec<(f32, u32)>, f64)> = offsets
         .groups()
         .into_par_iter()
         .map(|group| {
             let mut worst = vec![(0.0_f32, 0_u32); frames];
-            let (mut squares, mut x, mut keys) = (0.0_f64, Vec::new(), Vec::new());
+            let mut squares = 0.0_f64;
             for chunk in group {
-                offsets.read(chunk, &mut x);
-                let width = 3 * chunk.len();
-                keys.clear();
-                for k in 0..count {
-                    let key = &packed.keys[k * 3 * vertices..][..3 * vertices];
-                    keys.extend(chunk.iter().flat_map(|&v| &key[3 * v as usize..][..3]));
-                }
-                if count > 0 {
-                    let (w, p) = (row_major(&packed.curves, count), row_major(&keys, width));
-                    multiply(&mut x, Accum::Add, w, p, -1.0);
-                }
-                for (f, row) in x.chunks_exact(width).enumerate() {
-                    for (residual, &v) in row.chunks_exact(3).zip(chunk) {
-                        let error = offsets.seen_length(f, v, residual, 0.0);
+                let left = left_of(offsets, packed, chunk);
+                let width = chunk.len();
+                for (f, row) in left.chunks_exact(3 * width).enumerate() {
+                    for (j, &v) in chunk.iter().enumerate() {
+                        let residual = [0, 1, 2].map(|d| row[d * width + j]);
+                        let error = offsets.seen_length(f, v, &residual, 0.0);
                         squares += f64::from(error).powi(2);
                         if error > worst[f].0 {
                             worst[f] = (error, v);
@@ -188,4 +179,25 @@ fn measure(offsets: &Offsets<'_>, packed: &mut Packed) {
         }
     }
     packed.rms = (sum / (frames * vertices) as f64).sqrt();
+}
+
+/// Returns what keys leave of the offsets of some vertices, `[f, 3, vertices]`.
+fn left_of(offsets: &Offsets<'_>, packed: &Packed, vertices: &[u32]) -> Vec<f32> {
+    let count = packed.count;
+    let mut left = offsets.read(vertices);
+    let keys: Vec<f32> = packed
+        .keys
+        .chunks_exact(3 * packed.vertex_count)
+        .flat_map(|key| {
+            (0..3).flat_map(move |d| vertices.iter().map(move |&v| key[3 * v as usize + d]))
+        })
+        .collect();
+    if count > 0 {
+        let (w, p) = (
+            row_major(&packed.curves, count),
+            row_major(&keys, 3 * vertices.len()),
+        );
+        multiply(&mut left, Accum::Add, w, p, -1.0);
+    }
+    left
 }

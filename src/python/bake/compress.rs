@@ -20,9 +20,10 @@ use pyo3::types::PyIterator;
 #[pyclass(name = "Compressed", module = "thew", frozen)]
 pub(in crate::python) struct PyCompressed {
     packed: Packed,
-    /// Curves and errors in the form of the frames: arrays, or lists of arrays.
+    /// Curves, errors and their vertices in the form of the frames: arrays, or lists of arrays.
     curves: Py<PyAny>,
     errors: Py<PyAny>,
+    worst_vertices: Py<PyAny>,
     /// Index of a clip and of a frame in it, for each frame.
     places: Vec<(usize, usize)>,
     quantise: Option<Quantisation>,
@@ -53,6 +54,12 @@ impl PyCompressed {
     #[getter]
     fn errors(&self, py: Python<'_>) -> Py<PyAny> {
         self.errors.clone_ref(py)
+    }
+
+    /// Vertex of the largest distance in each frame, uint32 [f]; a list of them if frames were a list of clips.
+    #[getter]
+    fn worst_vertices(&self, py: Python<'_>) -> Py<PyAny> {
+        self.worst_vertices.clone_ref(py)
     }
 
     /// Place of the largest distance: `(clip, frame, vertex)`.
@@ -210,11 +217,15 @@ pub(in crate::python) fn compress<'py>(
     let errors = frames.split_by_clip(&packed.errors, 1);
     let errors = errors.map(|e| Array1::from(e.to_vec()).into_pyarray(py));
     let errors = clips.like_argument(py, errors.collect())?.unbind();
+    let vertices = frames.split_by_clip(&packed.worst_vertices, 1);
+    let vertices = vertices.map(|v| Array1::from(v.to_vec()).into_pyarray(py));
+    let worst_vertices = clips.like_argument(py, vertices.collect())?.unbind();
     let places = (0..frames.len()).map(|f| frames.locate(f)).collect();
     Ok(PyCompressed {
         packed,
         curves,
         errors,
+        worst_vertices,
         places,
         quantise,
     })
