@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from dancing import ACTIONS, clip_shapes, frames_of, live_shapes, make_dancer, use
-from helpers import activate, flesh_of, make_body, part, play, refusal, size_of, snapshot
+from helpers import Layout, activate, flesh_of, make_body, part, play, refusal, size_of, snapshot
 
 NAME = "Helper Bones"
 #: Rounding of Blender's pose and skin, as a part of the size.
@@ -369,6 +369,26 @@ def test_other_meshes_are_untouched(dancer):
     np.testing.assert_array_equal(clip_shapes(other, rig, "Run"), shapes)
 
 
+def test_two_bodies_on_one_armature(dancer):
+    """Two bodies of an armature have helper bones of their own, and each takes only its own away."""
+    body, rig = dancer
+    second = make_body(rig, name="Second", rings=9)
+    activate(second)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    before = everything(second, rig)[1:3]
+    bake(body, clips="CHOSEN", actions="Run")
+    shown = clip_shapes(body, rig, "Run")
+    bake(second, clips="CHOSEN", actions="Run", bones=3)
+    assert len(helpers_of(rig)) == 9
+    np.testing.assert_allclose(clip_shapes(body, rig, "Run"), shown, atol=1e-6)
+    activate(body)
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert len(helpers_of(rig)) == 3
+    activate(second)
+    assert bpy.ops.thew.bake_remove(name=NAME) == {"FINISHED"}
+    assert everything(second, rig)[1:3] == before
+
+
 # bakes beside each other ----------------------------------------------------------------------------------------------
 
 
@@ -528,6 +548,23 @@ def test_refusals(dancer, fault):
     assert everything(body, rig)[1:] == before and not len(body.thew.bakes)
 
 
+def test_linked_armatures_are_refused(dancer, tmp_path):
+    """An armature of another file takes no bones: a sentence, and nothing has changed."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
+    with bpy.data.libraries.load(str(tmp_path / "rig.blend"), link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    rig = bpy.data.objects["Rig"]
+    bpy.context.scene.collection.objects.link(rig)
+    bpy.context.scene.frame_end = 6
+    body = make_body(rig)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    before = entries(body)
+    assert "comes from another file" in refusal(bpy.ops.thew.bake, target="HELPER_BONES")
+    assert entries(body) == before and not len(body.thew.bakes) and not helpers_of(rig)
+
+
 def test_modes_and_selection_stay(dancer):
     """The bake leaves modes, selection and the active object as they were, hidden armatures too."""
     body, rig = dancer
@@ -544,6 +581,37 @@ def test_modes_and_selection_stay(dancer):
 
 
 # the dialog and the command -------------------------------------------------------------------------------------------
+
+
+def test_command_bakes_helper_bones(dancer, tmp_path):
+    """The command bakes helper bones of all actions, and says how many."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "in.blend"))
+    said = []
+    part("cli").bake_file(
+        tmp_path / "in.blend", "Body", out=tmp_path / "out.blend", say=lambda line: said.append(str(line)),
+        target_key="HELPER_BONES", choice="ALL", bones=5, influences=3,
+    )  # fmt: skip
+    assert "5 helper bones of 3 clips" in said[0] and "mm off" in said[0]
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "out.blend"), load_ui=False)
+    body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
+    assert len(helpers_of(rig)) == 5
+    bones = {group.index for group in body.vertex_groups if group.name in rig.data.bones}
+    counts = [sum(e.group in bones and e.weight > 0.0 for e in vertex.groups) for vertex in body.data.vertices]
+    assert max(counts) <= 3
+
+
+def test_panel_of_helper_bones(dancer):
+    """The list tells number, clips and error; This Action bakes all clips of the bake anew, in its form."""
+    body, _ = dancer
+    bake(body, bones=7, influences=3)
+    layout = Layout()
+    part("ui.bake_panel").draw_bake(layout, bpy.context, body, 200)
+    text = " ".join(layout.read())
+    assert (
+        "7 helper bones, 3 clips" in text and "mm off at frame" in text and "press Show Live before you paint" in text
+    )
+    values = part("bake.remaking").action_values(body)
+    assert (values["target"], values["bones"], values["influences"], values["anew"]) == ("HELPER_BONES", 7, 3, True)
 
 
 def test_size_and_options():
