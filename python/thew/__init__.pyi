@@ -1520,6 +1520,7 @@ def compress(
     quantise: Literal["int16", "half"] | None = None,
     progress: _Progress | None = None,
 ) -> Compressed: ...
+
 @final
 class HelperBones:
     @property
