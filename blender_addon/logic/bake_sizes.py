@@ -18,8 +18,8 @@ USUAL_KEYS = (8, 48)
 SURE_TARGETS, MOST_TARGETS = 4, 256
 #: Engines of which no limit is known.
 UNLIMITED = "Unity, Unreal and Godot"
-#: Bytes of a vertex and frame in a point cache, and in a texture before compression.
-POINT_BYTES, TEXEL_BYTES = 12, 6
+#: Bytes of a vertex and frame in a point cache, in a texture before compression, and of its tension there.
+POINT_BYTES, TEXEL_BYTES, TENSION_BYTES = 12, 6, 2
 #: Largest number of columns and rows of a texture: what engines on all devices take.
 MAX_TEXTURE_SIZE = 8192
 
@@ -38,8 +38,11 @@ BONE_BYTES = 28
 #: Bytes of a bone of a vertex in files: its number, and its weight in single precision.
 INFLUENCE_BYTES = 6
 
+#: Bones of a vertex that exporters and engines take unless their limit is raised.
+USUAL_INFLUENCES = 4
 
-def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: int = 0) -> str:
+
+def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: int = 0, tension: bool = False) -> str:
     """Returns the size of a bake of this kind in words, for all its frames together; "" for an unknown kind."""
     if kind == "HELPER_BONES":
         curves, weights = (
@@ -58,15 +61,19 @@ def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: 
         return f"{size_text(frames * vertices * POINT_BYTES)} on the disk"
     if kind == "VERTEX_TEXTURE":
         rows = -(-vertices // MAX_TEXTURE_SIZE)
-        size = size_text(frames * vertices * TEXEL_BYTES)
+        size = size_text(frames * vertices * (TEXEL_BYTES + TENSION_BYTES * tension))
         return f"an image of {-(-vertices // max(rows, 1))} × {frames * rows} texels, {size} before compression"
     return ""
 
 
-def estimate_lines(kind: str, clips: Sequence[int], vertices: int, bones: int = 0, influences: int = 0) -> list[str]:
+def estimate_lines(
+    kind: str, clips: Sequence[int], vertices: int, bones: int = 0, influences: int = 0, tension: bool = False
+) -> list[str]:
     """Returns the size of a bake in words, and what engines take of it; `clips`: number of frames of each."""
     frames = sum(clips)
-    lines = [estimate(kind, frames, vertices, bones, influences)]
+    lines = [estimate(kind, frames, vertices, bones, influences, tension)]
+    if kind == "HELPER_BONES" and influences > USUAL_INFLUENCES:
+        lines.append(f"exporters and engines take {USUAL_INFLUENCES} bones a vertex unless you raise their limits")
     if kind == "SHAPE_KEYS":
         lines.append(limit_text(frames))
     if kind == "COMPRESSED":

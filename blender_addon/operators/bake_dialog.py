@@ -91,7 +91,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if self.writes_files:
             layout.prop(self, "folder", placeholder=str(bake_files.default_folder()))
         layout.prop(self, "name", placeholder=targets.target_by_key(self.target).label)
-        if self.other_clips(context):
+        if self.other_clips(context) and not self.moves_bones:
             layout.prop(self, "anew")
         column = layout.column(align=True)
         for line in self.lines(context):
@@ -101,6 +101,16 @@ class THEW_OT_bake_as(bpy.types.Operator):
     def writes_files(self) -> bool:
         """Returns whether the target writes files beside the .blend."""
         return getattr(targets.target_by_key(self.target), "writes_files", False)
+
+    @property
+    def moves_bones(self) -> bool:
+        """Returns whether the target moves bones, which are fitted to all clips of a bake at once."""
+        return targets.target_by_key(self.target).kind.moves_bones
+
+    @property
+    def bakes_others(self) -> bool:
+        """Returns whether the other clips of the bake are baked too."""
+        return self.anew or self.moves_bones
 
     def lines(self, context) -> list[str]:
         """Returns the lines on the size of the bake and on engines."""
@@ -113,12 +123,17 @@ class THEW_OT_bake_as(bpy.types.Operator):
             return [sentence(str(error))]
         frames, vertices = sum(clips), len(obj.data.vertices)
         told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
-        told += bake_sizes.estimate_lines(self.target, clips, vertices, self.bones, self.influences)
+        settings = self.bones, self.influences, obj.thew.store_tension
+        told += bake_sizes.estimate_lines(self.target, clips, vertices, *settings)
         if self.writes_files and not self.folder.strip() and not bpy.data.filepath:
             told.append("save the .blend first, or name a folder: Blender empties the one of its temporary files")
         others = self.other_clips(context)
-        if others and not self.anew:
-            words = bake_records.clip_words(others)
+        words = bake_records.clip_words(others)
+        if others and self.moves_bones:
+            told.append(
+                f"Bones are fitted to all clips at once, so {words} {'is' if len(others) == 1 else 'are'} baked anew too"
+            )
+        elif others and not self.anew:
             more = ", and the new clips add keys of their own" if self.target == "COMPRESSED" else ""
             told.append(f"The bake keeps {words} as {'it is' if len(others) == 1 else 'they are'}{more}")
         return [sentence(each[0].upper() + each[1:]) for each in told]
@@ -138,7 +153,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
 
     def clip_frames(self, context, obj) -> list[int]:
         """Returns the number of frames of each clip; a texture holds those of the clips that stay too."""
-        with_others = self.anew or self.target == "VERTEX_TEXTURE"
+        with_others = self.bakes_others or self.target == "VERTEX_TEXTURE"
         others = [clip.end - clip.start + 1 for clip in self.other_clips(context)] if with_others else []
         if self.clips == "SCENE":
             start, end = obj.thew.frames(context.scene)
@@ -152,7 +167,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
 
     def values(self) -> dict:
         """Returns the values of the operator `thew.bake` that were chosen."""
-        values = {"target": self.target, "clips": self.clips, "name": self.name, "anew": self.anew}
+        values = {"target": self.target, "clips": self.clips, "name": self.name, "anew": self.bakes_others}
         if self.target == "COMPRESSED":
             values["tolerance"] = self.tolerance
         if self.target == "HELPER_BONES":

@@ -34,7 +34,17 @@ def acting(fleshed_character, tmp_path):
 def dialog(**values):
     """Returns the dialog with these values, without a window."""
     cls = part("operators.bake_dialog").THEW_OT_bake_as
-    names = ("draw", "lines", "other_clips", "clip_frames", "chosen_names", "values", "writes_files")
+    names = (
+        "draw",
+        "lines",
+        "other_clips",
+        "clip_frames",
+        "chosen_names",
+        "values",
+        "writes_files",
+        "moves_bones",
+        "bakes_others",
+    )
     made = type("Dialog", (SimpleNamespace,), {name: vars(cls)[name] for name in names})
     defaults = {
         "target": "COMPRESSED",
@@ -44,6 +54,8 @@ def dialog(**values):
         "folder": "",
         "image": "EXR",
         "anew": False,
+        "bones": 16,
+        "influences": 4,
     }
     ticks = [SimpleNamespace(name=name, chosen=True) for name in ("Run", "Hop")]
     return made(**(defaults | {"ticks": ticks} | values))
@@ -82,6 +94,11 @@ def test_dialog_tells_sizes_and_limits(acting):
     assert sizes.size_text(12 * frames * vertices) in texts(target="PC2") and "2 clips" in texts(target="PC2")
     assert f"{vertices} × {frames} texels" in texts(target="VERTEX_TEXTURE")
     assert "keys" not in texts(target="VERTEX_TEXTURE")
+    assert sizes.size_text(6 * frames * vertices) in texts(target="VERTEX_TEXTURE")
+    body.thew.store_tension = True
+    assert sizes.size_text(8 * frames * vertices) in texts(target="VERTEX_TEXTURE")
+    assert "4 bones a vertex" in texts(target="HELPER_BONES", influences=8)
+    assert "4 bones a vertex" not in texts(target="HELPER_BONES")
     assert sizes.texture_limit_text(8193, 10) and not sizes.texture_limit_text(8192, 10)
     assert sizes.texture_limit_text(5000, 8193) and not sizes.texture_limit_text(4096, 8193)
 
@@ -273,3 +290,15 @@ def test_panels_offer_caches_and_tension(acting):
     menu = Layout()
     part("ui.export_panel").draw_menu(SimpleNamespace(layout=menu), bpy.context)
     assert not menu.seen
+
+
+def test_dialog_bakes_all_clips_of_helper_bones(acting):
+    """Bones are fitted to all clips of a bake at once: the dialog bakes its other clips too, and says so."""
+    body, _ = acting
+    bones = {"target": "HELPER_BONES", "clips": "CHOSEN"}
+    assert bpy.ops.thew.bake(actions="Run", bones=2, **bones) == {"FINISHED"}
+    ticks = [SimpleNamespace(name=name, chosen=name == "Hop") for name in ("Run", "Hop")]
+    made = dialog(ticks=ticks, bones=2, influences=4, **bones)
+    assert "“Run” is baked anew too" in " ".join(made.lines(bpy.context))
+    assert bpy.ops.thew.bake(**made.values()) == {"FINISHED"}
+    assert sorted(clip.label for clip in body.thew.bakes["Helper Bones"].clips) == ["Hop", "Run"]
