@@ -43,9 +43,8 @@ pub(super) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// Begins without helpers.
-    pub(super) fn new(problem: &'a Problem, influences: usize) -> Self {
-        let rig = Rig::bare(problem, influences);
+    /// Begins with a rig.
+    pub(super) fn new(problem: &'a Problem, rig: Rig, influences: usize) -> Self {
         Self {
             sums: FixedSums::new(problem),
             ones: Emphasis::ones(problem),
@@ -55,6 +54,25 @@ impl<'a> Growth<'a> {
             hopeless: vec![false; problem.vertex_count()],
             problem,
         }
+    }
+
+    /// Removes the helpers of least use, one by one.
+    pub(super) fn remove_helpers(&mut self, count: usize) {
+        for _ in 0..count {
+            let choices = self.choices(&self.rig);
+            let mut losses = vec![0.0; self.rig.maps.len()];
+            for (h, loss) in choices.iter().flat_map(|c| &c.losses) {
+                losses[*h as usize] += loss;
+            }
+            let least = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+            let Some(least) = least else { return };
+            self.rig.skins = choices.into_iter().map(|c| c.skin).collect();
+            self.rig.remove(least as u32);
+            let mut rig = self.rig.clone();
+            self.sweep(&mut rig);
+            self.rig = rig;
+        }
+        self.errors = errors(self.problem, &self.rig);
     }
 
     /// Adds helpers until there are `count`, no vertex is farther from its place than `enough`, or none is of use.
@@ -107,9 +125,16 @@ impl<'a> Growth<'a> {
         false
     }
 
+    fn choices(&self, rig: &Rig) -> Vec<Choice> {
+        fit_weights(self.problem, &self.sums, rig, &self.ones, self.influences)
+    }
+
     fn sweep(&self, rig: &mut Rig) {
-        let choices = fit_weights(self.problem, &self.sums, rig, &self.ones, self.influences);
-        rig.skins = choices.into_iter().map(|c: Choice| c.skin).collect();
+        rig.skins = self
+            .choices(rig)
+            .into_iter()
+            .map(|c: Choice| c.skin)
+            .collect();
         fit_transforms(self.problem, rig, &self.ones);
     }
 }

@@ -26,6 +26,7 @@
 //! | `transforms` | maps of the helpers |
 //! | `emphasis` | larger weights of large errors |
 //! | `refinement` | all vertices and frames |
+//! | `search` | rounds of both |
 //! | `hierarchy` | parents, heads and tails |
 //! | `written` | single precision, and errors measured on it |
 
@@ -38,6 +39,7 @@ mod polish;
 mod problem;
 mod refinement;
 mod rig;
+mod search;
 mod seeding;
 mod simplex;
 mod source;
@@ -51,8 +53,6 @@ use super::{BakeError, VertexFrames};
 use crate::Vec3;
 use crate::progress::{Progress, StageProgress};
 use crate::skeleton::SkinWeights;
-use emphasis::Emphasis;
-use growth::Growth;
 use problem::Problem;
 use rig::Rig;
 use source::Source;
@@ -60,17 +60,8 @@ use source::Source;
 /// Most influences of a vertex: what engines can read.
 pub const MAX_INFLUENCES: usize = 8;
 
-/// Most vertices among which helpers begin.
-const GROWTH_VERTICES: usize = 1500;
-
-/// Most frames in which helpers begin.
-const GROWTH_FRAMES: usize = 60;
-
 /// Most pairs of a vertex and a frame to which weights are fitted, 48 MB of targets. Maps are fitted in all frames.
 const FITTED_PAIRS: usize = 4_000_000;
-
-/// Distance below which no helper is needed, in units of the size: 0.01 mm for a person.
-const STILL: f32 = 2e-5;
 
 /// What is asked of [`helper_bones`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,9 +144,19 @@ pub fn helper_bones(
 ) -> Result<HelperBones, BakeError> {
     settings.check()?;
     let source = Source::new(frames, rest, poses, weights)?;
-    let fit = Fit::new(&source, settings, progress)?;
-    let transforms = fit.transforms(&source, progress)?;
-    Ok(fit.write(&source, transforms))
+    fit_source(&source, settings, FITTED_PAIRS, progress)
+}
+
+/// Fits weights to at most `pairs` pairs of a vertex and a frame, and maps to all frames.
+fn fit_source(
+    source: &Source<'_>,
+    settings: &HelperBonesSettings,
+    pairs: usize,
+    progress: &dyn Progress,
+) -> Result<HelperBones, BakeError> {
+    let fit = Fit::new(source, settings, pairs, progress)?;
+    let transforms = fit.transforms(source, pairs, progress)?;
+    Ok(fit.write(source, transforms))
 }
 
 /// Weights of all vertices, fitted to some frames.
@@ -170,52 +171,19 @@ impl Fit {
     fn new(
         source: &Source<'_>,
         settings: &HelperBonesSettings,
+        pairs: usize,
         progress: &dyn Progress,
     ) -> Result<Self, BakeError> {
         let (vertices, frames) = (source.frames.vertex_count(), source.frames.len());
-        let every: Vec<u32> = (0..frames as u32).collect();
         let all: Vec<u32> = (0..vertices as u32).collect();
-        let first = Problem::new(source, &all, &every);
-        let bare = transforms::errors(&first, &Rig::bare(&first, settings.influences));
-        let of_frames: Vec<f64> = bare
-            .iter()
-            .map(|e| e.iter().map(|e| f64::from(*e).powi(4)).sum())
-            .collect();
-        let of_vertices: Vec<f64> = (0..vertices)
-            .map(|v| bare.iter().map(|e| f64::from(e[v]).powi(4)).sum())
-            .collect();
-        let some_frames = worst_of_blocks(&of_frames, GROWTH_FRAMES);
-        let some = Problem::new(
-            source,
-            &worst_of_blocks(&of_vertices, GROWTH_VERTICES),
-            &some_frames,
-        );
-        let stage = |from, to| StageProgress {
-            whole: progress,
-            from,
-            to,
-        };
-        let mut growth = Growth::new(&some, settings.influences);
-        growth.add_helpers(settings.count, STILL, &stage(0.0, 0.5))?;
-
-        // All vertices in the same frames, where the maps are known, then more frames.
-        let all: Vec<u32> = (0..vertices as u32).collect();
-        let wide = Problem::new(source, &all, &some_frames);
-        let mut rig = Rig::bare(&wide, settings.influences);
-        rig.maps = growth.rig.maps;
-        let mut rig = refinement::refine(&wide, rig, settings.influences, 1, &stage(0.5, 0.6))?;
-        let fitted = spread(frames, (FITTED_PAIRS / vertices).max(some_frames.len()));
+        let fitted = spread(frames, (pairs / vertices).max(search::FRAMES));
         let problem = Problem::new(source, &all, &fitted);
-        rig.maps = refinement::carry_maps(&wide, &rig, &some_frames, &problem, &fitted);
-        let ones = Emphasis::ones(&problem);
-        transforms::fit_transforms(&problem, &mut rig, &ones);
-        let rig = refinement::refine(
-            &problem,
-            rig,
-            settings.influences,
-            refinement::SWEEPS,
-            &stage(0.6, 0.95),
-        )?;
+        let stage = StageProgress {
+            whole: progress,
+            from: 0.0,
+            to: 0.95,
+        };
+        let rig = search::find_rig(&problem, settings, &stage)?;
         let rig = rig.without_unused();
         Ok(Self {
             problem,
@@ -228,6 +196,7 @@ impl Fit {
     fn transforms(
         &self,
         source: &Source<'_>,
+        pairs: usize,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>, BakeError> {
         let helpers = self.rig.maps.len();
@@ -235,7 +204,7 @@ impl Fit {
         let all: Vec<u32> = (0..self.problem.vertex_count() as u32).collect();
         let mut to = Vec::with_capacity(16 * frames * helpers);
         let every: Vec<u32> = (0..frames as u32).collect();
-        for block in every.chunks((FITTED_PAIRS / all.len()).max(1)) {
+        for block in every.chunks((pairs / all.len()).max(1)) {
             let fraction = 0.95 + 0.05 * f64::from(block[0]) / frames as f64;
             crate::progress::report_progress(progress, fraction, "Fitting frames")?;
             let fitted = block.iter().all(|f| self.frames.binary_search(f).is_ok());
@@ -244,7 +213,7 @@ impl Fit {
                 let problem = Problem::new(source, &all, block);
                 let (from, known) = (&self.problem, &self.frames);
                 rig.maps = refinement::carry_maps(from, &rig, known, &problem, block);
-                transforms::fit_transforms(&problem, &mut rig, &Emphasis::ones(&problem));
+                refinement::refine_maps(&problem, &mut rig);
             }
             for (at, &f) in block.iter().enumerate() {
                 for maps in &rig.maps {
@@ -287,16 +256,6 @@ impl Fit {
             rms: measured.rms,
         }
     }
-}
-
-/// Returns the index of the largest value in each of at most `most` blocks.
-fn worst_of_blocks(values: &[f64], most: usize) -> Vec<u32> {
-    let blocks = values.len().min(most);
-    let of_block = |b: usize| {
-        let range = b * values.len() / blocks..(b + 1) * values.len() / blocks;
-        range.reduce(|best, i| if values[i] > values[best] { i } else { best })
-    };
-    (0..blocks).filter_map(of_block).map(|i| i as u32).collect()
 }
 
 /// Returns at most `most` of `count` indices at even distances.

@@ -102,6 +102,29 @@ impl Problem {
         }
     }
 
+    /// Gathers some vertices and frames.
+    pub(super) fn subset(&self, vertices: &[u32], frames: &[u32]) -> Self {
+        let place = |f: &u32, v: &u32| {
+            let at = 3 * (*f as usize * self.rest.len() + *v as usize);
+            [0, 1, 2].map(|i| self.targets[at + i])
+        };
+        let targets = frames
+            .iter()
+            .flat_map(|f| vertices.iter().flat_map(move |v| place(f, v)));
+        Self {
+            rest: vertices.iter().map(|&v| self.rest[v as usize]).collect(),
+            targets: targets.collect(),
+            poses: frames
+                .iter()
+                .flat_map(|&f| self.pose(f as usize))
+                .copied()
+                .collect(),
+            own: self.own.subset(vertices),
+            frame_count: frames.len(),
+            bone_count: self.bone_count,
+        }
+    }
+
     /// Returns the number of vertices.
     pub(super) fn vertex_count(&self) -> usize {
         self.rest.len()

@@ -14,8 +14,8 @@ use crate::geometry::rotation::best_rotation;
 use crate::progress::{Progress, report_progress};
 use crate::{Mat3, Vec3};
 
-/// Fits of weights and maps to all vertices.
-pub(super) const SWEEPS: usize = 8;
+/// Fits of the maps alone.
+const MAP_SWEEPS: usize = 3;
 
 /// Part of the largest error at which vertices begin to weigh more in a frame.
 const AIM: f32 = 0.5;
@@ -50,6 +50,16 @@ pub(super) fn refine(
         }
     }
     Ok(best.map_or(rig, |b| b.1))
+}
+
+/// Fits the maps alone, towards the least largest error.
+pub(super) fn refine_maps(problem: &Problem, rig: &mut Rig) {
+    let mut emphasis = Emphasis::ones(problem);
+    for _ in 0..MAP_SWEEPS {
+        fit_transforms(problem, rig, &emphasis);
+        let errors = errors(problem, rig);
+        emphasis.update(&errors, AIM * largest(&errors));
+    }
 }
 
 /// Returns the maps of the helpers in other frames: each moves with its parent from the nearest frame that has one.

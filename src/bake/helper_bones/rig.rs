@@ -60,6 +60,37 @@ impl Rig {
         self
     }
 
+    /// Returns the maps in some frames and the weights of some vertices.
+    pub(super) fn subset(&self, vertices: &[u32], frames: &[u32]) -> Self {
+        let of_frames = |maps: &Vec<Map>| frames.iter().map(|&f| maps[f as usize]).collect();
+        Self {
+            maps: self.maps.iter().map(of_frames).collect(),
+            skins: vertices
+                .iter()
+                .map(|&v| self.skins[v as usize].clone())
+                .collect(),
+        }
+    }
+
+    /// Removes a helper. What it held goes to the other bones of each vertex.
+    pub(super) fn remove(&mut self, helper: u32) {
+        self.maps.remove(helper as usize);
+        for skin in &mut self.skins {
+            let before = skin.helpers.len();
+            skin.helpers.retain(|h| h.0 != helper);
+            if skin.helpers.len() < before && skin.kept == 0 {
+                let sum: f64 = skin.helpers.iter().map(|h| h.1).sum();
+                match skin.helpers.is_empty() {
+                    true => skin.kept = 1,
+                    false => skin.helpers.iter_mut().for_each(|h| h.1 /= sum),
+                }
+            }
+            for h in &mut skin.helpers {
+                h.0 -= u32::from(h.0 > helper);
+            }
+        }
+    }
+
     /// Returns where a vertex is in a frame.
     #[inline]
     pub(super) fn position(&self, problem: &Problem, frame: usize, vertex: usize) -> [f64; 3] {
