@@ -16,15 +16,24 @@ use crate::progress::{Cancelled, Progress};
 /// Number of sweeps without progress after which the aim rises, or the fit ends.
 const PATIENCE: usize = 8;
 
+/// The same number for patient fits.
+const LONG_PATIENCE: usize = 14;
+
 /// Most sweeps of a fit.
 const MAX_SWEEPS: usize = 160;
 
-/// Most multiplications of a search. At this limit it takes about 8 s on two cores; characters of ten clips need a third to all of it.
+/// Most multiplications of a search. At this limit it takes about 5 s on two cores; characters of ten clips need a third to all of it.
 const MAX_WORK: f64 = 1.2e11;
+
+/// Work up to which a search may go on with patient fits: about 2 s on two cores.
+const FRESH_WORK: f64 = 6e10;
 
 /// Part of the least error yet that sweeps aim at first. At 0.92 fits need 1.6 times the sweeps, and characters one or two keys more;
 /// at 0.75 fits end early.
 const LOWERED_AIM: f32 = 0.85;
+
+/// The same part for patient fits.
+const PATIENT_AIM: f32 = 0.92;
 
 /// Part of the way from the aim to the least error that remains when the aim rises.
 const RISE: f32 = 0.7;
@@ -48,6 +57,35 @@ const LARGEST_PART: f32 = 0.6;
 
 /// Sweeps after which vertices outside the core are measured.
 const CHECK_INTERVAL: usize = 12;
+
+/// How long sweeps go on for a fit within the limit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Until it is unlikely.
+    Hasty,
+    /// While errors become smaller.
+    Steady,
+    /// The same in smaller steps, and through sweeps that raise the error for a while: it finds other minima.
+    Patient,
+}
+
+impl Effort {
+    /// Returns the number of sweeps without progress after which the aim rises, or the fit ends.
+    fn patience(self) -> usize {
+        match self {
+            Self::Hasty | Self::Steady => PATIENCE,
+            Self::Patient => LONG_PATIENCE,
+        }
+    }
+
+    /// Returns the part of the least error yet that sweeps aim at first.
+    fn aim(self) -> f32 {
+        match self {
+            Self::Hasty | Self::Steady => LOWERED_AIM,
+            Self::Patient => PATIENT_AIM,
+        }
+    }
+}
 
 /// A fit of some number of keys.
 #[derive(Clone)]
@@ -120,21 +158,26 @@ impl<'a> Problem<'a> {
         self.work >= MAX_WORK
     }
 
+    /// Returns whether a search has used so little work that patience is affordable.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.work <= FRESH_WORK
+    }
+
     /// Fits `count` keys, beginning with orthonormal `curves`, until all errors are within `enough` (m) or as small as sweeps make
-    /// them. With `give_up`, a fit that will not come within ends early.
+    /// them.
     pub(super) fn fit(
         &mut self,
         mut curves: Vec<f32>,
         count: usize,
         enough: f32,
-        give_up: bool,
+        effort: Effort,
     ) -> Result<Fit, BakeError> {
         self.core = Core::new(&self.gram);
         self.in_core.fill(false);
         self.admit(&curves, count, enough)?;
         let mut best = self.first_fit(&curves, count);
         let mut pace = Pace {
-            lowered: LOWERED_AIM,
+            lowered: effort.aim(),
             rises: 0,
             idle: 0,
         };
@@ -159,18 +202,20 @@ impl<'a> Problem<'a> {
                 best = self.first_fit(&curves, count);
                 continue;
             }
-            if pace.idle >= PATIENCE {
+            if pace.idle >= effort.patience() {
                 let hopeless = HOPELESS
                     .get(pace.rises)
                     .is_none_or(|h| best.max_error > h * enough);
-                if (give_up && hopeless) || !pace.rise() {
+                if (effort == Effort::Hasty && hopeless) || !pace.rise() {
                     let outside = self.admit(&best.curves, count, enough)?;
                     best.max_error = best.max_error.max(outside);
                     return Ok(best);
                 }
-                self.core.set_extra(&best.extra);
-                curves.clone_from(&best.curves);
-                continue;
+                if effort != Effort::Patient {
+                    self.core.set_extra(&best.extra);
+                    curves.clone_from(&best.curves);
+                    continue;
+                }
             }
             curves = orthonormal_columns(&fit_curves(&self.core, &curves, count), count);
             if sweep % CHECK_INTERVAL == 0 && self.admit(&curves, count, enough)? > best.max_error {
