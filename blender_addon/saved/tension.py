@@ -27,7 +27,7 @@ class TensionProperties:
         BoolProperty,
         "Tension",
         "Store how far the flesh stretches (above 0) or compresses (below 0) the skin, as the attribute Tension: materials read it. Keys in "
-        "rest space, vertex textures and USD keep it; keys in posed space and point caches do not",
+        "rest space, vertex textures and USD keep it; keys in posed space, helper bones and point caches do not",
         default=False,
         update=call_on_tension,
     )

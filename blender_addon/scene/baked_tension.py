@@ -15,7 +15,7 @@ import bpy
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
-from . import cache_playing, key_playing, modifier, writing
+from . import cache_playing, helper_playing, key_playing, modifier, writing
 from .stack import set_switches
 from .tension_nodes import KEYED_NAME, keyed_tree, stores_only
 
@@ -72,8 +72,15 @@ def remark(obj: bpy.types.Object) -> str:
     bake = saved_bakes.playing(obj)
     if not obj.thew.store_tension or bake is None:
         return ""
-    if bake.kind in cache_playing.SUFFIXES:
-        return f"point caches hold no Tension, which materials of {describe(obj)} may read: export USD, or bake a texture or keys"
+    without = (
+        "point caches"
+        if bake.kind in cache_playing.SUFFIXES
+        else "helper bones"
+        if bake.kind == helper_playing.KIND
+        else ""
+    )
+    if without:
+        return f"{without} hold no Tension, which materials of {describe(obj)} may read: bake keys or a texture, or export USD from the live flesh"
     if not writing.keys_of(obj, bake):
         return ""
     if bake.space == "POSED":

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 import roundtrips
-from gltf_player import GltfFile
+from gltf_file import GltfFile
 from helpers import part, play, size_of, snapshot
 from test_tension import tension_of
 
@@ -160,9 +160,9 @@ def test_posed_keys_have_no_tension(fleshed_character):
     assert tension_of(body) is None
 
 
-@pytest.mark.parametrize("target", ["PC2", "MDD"])
-def test_caches_have_no_tension(fleshed_character, tmp_path, target):
-    """A point cache holds positions alone, and a sentence says what holds the attribute."""
+@pytest.mark.parametrize("target", ["PC2", "MDD", "HELPER_BONES"])
+def test_positions_have_no_tension(fleshed_character, tmp_path, target):
+    """Point caches and helper bones move vertices alone, and a sentence says what holds the attribute."""
     body, _ = fleshed_character
     body.thew.store_tension = True
     assert bpy.ops.thew.bake(target=target, folder=str(tmp_path)) == {"FINISHED"}
