@@ -94,6 +94,10 @@ class HelperBones:
         """Builds the task that fits the bones to all clips, and measures what they miss as they are written."""
         request = pending.request
         packed = yield from helper_fit.fit(pending.clips, request.bones, request.influences)
+        if not packed.bones:
+            raise Refusal(
+                f"The flesh of {describe(pending.obj)} moves nowhere in these frames, so it needs no helper bones"
+            )
         if packed.uneven:
             raise Refusal(
                 f"Bones of {describe(pending.obj)} are scaled unevenly, which bones below them cannot undo: bake Compressed Keys"

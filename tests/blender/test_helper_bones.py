@@ -389,6 +389,17 @@ def test_two_bodies_on_one_armature(dancer):
     assert everything(second, rig)[1:3] == before
 
 
+def test_still_flesh_needs_no_bones(scene):
+    """Flesh that does not move is told in a sentence."""
+    body, rig = make_dancer(("Run",))
+    rig.animation_data_clear()
+    bpy.data.actions.remove(bpy.data.actions["Run"])
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert "needs no helper bones" in refusal(bpy.ops.thew.bake, target="HELPER_BONES", frame_end=4)
+    assert not helpers_of(rig) and not len(body.thew.bakes)
+
+
 # bakes beside each other ----------------------------------------------------------------------------------------------
 
 

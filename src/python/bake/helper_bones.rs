@@ -3,7 +3,9 @@
 
 use super::frames::{ClipArrays, read_frames, vertex_frames};
 use crate::bake::{self, HelperBones, HelperBonesSettings};
-use crate::python::arrays::{contiguous_array, from_indices, from_points, read_weights};
+use crate::python::arrays::{
+    contiguous_array, from_indices, from_points, integer, read_count, read_weights,
+};
 use crate::python::errors::IntoPy;
 use crate::python::progress::with_progress;
 use numpy::ndarray::{Array1, Array2, Array4};
@@ -24,13 +26,13 @@ pub(in crate::python) struct PyHelperBones {
 
 #[pymethods]
 impl PyHelperBones {
-    /// Number of helper bones, N: fewer than requested if more are of no use.
+    /// Number of helper bones, h: fewer than requested if more are of no use.
     #[getter]
     fn count(&self) -> usize {
         self.bones.count
     }
 
-    /// Weights of the character's own bones, then of the helpers, float32 [n,b+N]. Rows add up to 1.
+    /// Weights of the character's own bones, then of the helpers, float32 [n,c], c = b + h. Rows add up to 1.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f32>> {
         let width = self.bones.bone_count + self.bones.count;
@@ -38,25 +40,25 @@ impl PyHelperBones {
         Array2::from_shape_fn((self.bones.weights.len() / width, width), entry).into_pyarray(py)
     }
 
-    /// Rigid matrices of the helpers from rest to posed, float32 [f,N,4,4], m; a list of them if frames were a list of clips.
+    /// Rigid matrices of the helpers from rest to posed, float32 [f,h,4,4], m; a list of them if frames were a list of clips.
     #[getter]
     fn transforms(&self, py: Python<'_>) -> Py<PyAny> {
         self.transforms.clone_ref(py)
     }
 
-    /// Heads at rest, [N,3], m: the centre of the skin that a helper moves.
+    /// Heads at rest [h,3], m: the centre of the skin that a helper moves.
     #[getter]
     fn heads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         from_points(py, &self.bones.heads)
     }
 
-    /// Tails at rest, [N,3], m.
+    /// Tails at rest [h,3], m.
     #[getter]
     fn tails<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         from_points(py, &self.bones.tails)
     }
 
-    /// Own bone that carries most of each helper's skin, int32 [N].
+    /// Own bone that carries most of each helper's skin, int32 [h].
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.bones.parents)
@@ -118,8 +120,8 @@ pub(in crate::python) fn helper_bones<'py>(
     frames: &Bound<'py, PyAny>,
     poses: &Bound<'py, PyAny>,
     skin_weights: &Bound<'py, PyAny>,
-    count: usize,
-    influences: usize,
+    #[pyo3(from_py_with = integer)] count: i64,
+    #[pyo3(from_py_with = integer)] influences: i64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyHelperBones> {
     let clips = read_frames(frames)?;
@@ -130,7 +132,10 @@ pub(in crate::python) fn helper_bones<'py>(
     let rest: Bound<'py, PyArrayDyn<f32>> = contiguous_array(rest, "rest", "float32")?;
     let rest = rest.readonly();
     let (rest, poses) = (rest.as_slice()?, poses.slices()?);
-    let settings = HelperBonesSettings { count, influences };
+    let settings = HelperBonesSettings {
+        count: read_count(count, "count")?,
+        influences: read_count(influences, "influences")?,
+    };
     let bones = with_progress(py, progress, |progress| {
         bake::helper_bones(rest, &frames, poses, &weights, &settings, progress)
             .map_err(IntoPy::into_py)

@@ -3,7 +3,9 @@
 
 use super::frames::{ClipArrays, read_frames, vertex_frames};
 use crate::bake::{self, TextureFormat, TextureSettings, VertexTexture};
-use crate::python::arrays::{contiguous_array, from_frames, integer, read, read_count, real, text};
+use crate::python::arrays::{
+    List, contiguous_array, from_frames, integer, read, read_count, real, text,
+};
 use crate::python::errors::{IntoPy, input_error, run_detached};
 use crate::python::progress::with_progress;
 use numpy::ndarray::Array2;
@@ -171,7 +173,7 @@ pub(in crate::python) fn write_vertex_texture(
     #[pyo3(from_py_with = text)] name: &str,
     #[pyo3(from_py_with = integer)] max_size: i64,
     metres_per_unit: Option<Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = read)] clip_fps: Option<Vec<f64>>,
+    #[pyo3(from_py_with = read)] clip_fps: Option<List<f64>>,
     tension: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyVertexTexture> {
@@ -190,7 +192,7 @@ pub(in crate::python) fn write_vertex_texture(
         format: read_format(format)?,
         max_size: read_count(max_size, "max_size")?,
         metres_per_unit: metres_per_unit.map_or(Ok([1.0; 3]), |each| unit(&each))?,
-        clip_fps: clip_fps.unwrap_or_default(),
+        clip_fps: clip_fps.unwrap_or_default().0,
     };
     let written = with_progress(py, progress, |progress| {
         let (clips, tension) = ((&names[..], &frames), tension.as_deref());

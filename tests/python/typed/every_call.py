@@ -358,6 +358,11 @@ CALLS: dict[str, Call] = {
 # Members that are None on the objects of the scene, where they are not.
 FILLED: dict[str, Call] = {
     "Compressed.integers": lambda s: thew.compress(s.frames, 1e-3, rest=s.vertices, quantise="int16").integers,
+    "VertexTexture.tension_error": lambda s: (
+        thew.write_vertex_texture(
+            s.folder / "tense", s.frames, s.vertices, 24.0, tension=np.zeros(s.frames.shape[:2])
+        ).tension_error
+    ),
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
     "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
     "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,
