@@ -34,8 +34,9 @@ impl Scaled {
         };
         let key = |k: usize| &factors.keys[k * width..][..width];
         let reach = |k: usize| peak(k).abs() * longest(key(k));
-        let mut order: Vec<usize> = (0..count).filter(|&k| reach(k) > 0.0).collect();
-        order.sort_by(|&a, &b| reach(b).total_cmp(&reach(a)));
+        let reaches: Vec<f32> = (0..count).map(reach).collect();
+        let mut order: Vec<usize> = (0..count).filter(|&k| reaches[k] > 0.0).collect();
+        order.sort_by(|&a, &b| reaches[b].total_cmp(&reaches[a]));
         let scaled = |&k: &usize| key(k).iter().map(move |x| x * peak(k));
         let keys: Vec<f32> = order.iter().flat_map(scaled).collect();
         let row = |f: usize| {
@@ -55,15 +56,16 @@ impl Scaled {
     /// Sets the smallest entries of each vertex to 0 while they add up to less than `limit`, m. Curves do not exceed 1.
     fn drop_negligible(&mut self, limit: f32, width: usize) {
         for v in 0..width / 3 {
-            let length = |keys: &[f32], k: usize| {
-                let x = &keys[k * width + 3 * v..][..3];
+            let length = |k: usize| {
+                let x = &self.keys[k * width + 3 * v..][..3];
                 (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]).sqrt()
             };
+            let lengths: Vec<f32> = (0..self.count).map(length).collect();
             let mut order: Vec<usize> = (0..self.count).collect();
-            order.sort_by(|&a, &b| length(&self.keys, a).total_cmp(&length(&self.keys, b)));
+            order.sort_by(|&a, &b| lengths[a].total_cmp(&lengths[b]));
             let mut sum = 0.0;
             for k in order {
-                sum += length(&self.keys, k);
+                sum += lengths[k];
                 if sum > limit {
                     break;
                 }
