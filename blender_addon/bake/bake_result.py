@@ -66,5 +66,6 @@ def unbaked_frames_remark(bake: saved_bakes.ThewBake | None, scene: bpy.types.Sc
     last = scene.frame_preview_end if preview else scene.frame_end
     if clip is None or (clip.start <= first and last <= clip.end):
         return ""
-    beside = "its first and its last shape stay" if bake.space == "POSED" else "the plain skin shows"
+    holds = bake.space == "POSED" or bake.holds
+    beside = "its first and its last shape stay" if holds else "the plain skin shows"
     return f"the scene plays {first} to {last}: outside the bake's frames {beside}"

@@ -83,7 +83,7 @@ class HelperBones:
         worst = max(bake.clips, key=lambda clip: clip.error)
         text = f"The skin is up to {1e3 * worst.error:.2g} mm off, at frame {worst.error_frame} of {worst.label}"
         if bake.resting_error > MIN_RESTING_MISS:
-            text += f"; where no clip plays it is up to {1e3 * bake.resting_error:.2g} mm from the plain skin"
+            text += f"; in actions without a clip it is up to {1e3 * bake.resting_error:.2g} mm from the plain skin: bake all that are played"
         return text
 
     def prepare(self, source: Source, space: str) -> Task:
@@ -151,7 +151,7 @@ class HelperBones:
         helper_weights.rename_helpers(obj, new.token, names)
         request = pending.request
         pending.bake_notes = {
-            "token": new.token, "resting_error": pending.packed.resting, "bones": request.bones,
+            "token": new.token, "resting_error": pending.packed.resting, "holds": pending.packed.holds, "bones": request.bones,
             "influences": request.influences,
         }  # fmt: skip
         pending.notes = [clip_notes(clip) for clip in new.clips]
@@ -181,9 +181,10 @@ def place_for(armature: bpy.types.Object, plan: ClipPlan) -> NewPlace:
 def write_clip(
     clip: ClipCurves, names: list[str], channels: helper_motion.Channels, packed: HelperMotion, stretch: float
 ) -> None:
-    """Writes the curves of helper bones over one clip: at rest a frame before and after it."""
+    """Writes the curves of helper bones over one clip: at rest a frame before and after it, unless they hold their end poses."""
     helper_playing.drop_curves(clip.new.place, names)
-    times = stretch * np.arange(clip.start - 1, clip.end + 2, dtype=np.float64)
+    beyond = 0 if packed.holds else 1
+    times = stretch * np.arange(clip.start - beyond, clip.end + beyond + 1, dtype=np.float64)
     for n, name in enumerate(names):
         turned = channels.rotation[:, n]
         rows = {
@@ -193,6 +194,8 @@ def write_clip(
         }
         if packed.has_scale:
             rows["scale"] = padded(channels.scale[:, n], np.ones(3), np.ones(3))
+        if packed.holds:
+            rows = {channel: values[1:-1] for channel, values in rows.items()}
         helper_playing.write_curves(clip.new.place, name, times, rows)
 
 

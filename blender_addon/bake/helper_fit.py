@@ -56,6 +56,11 @@ class HelperMotion:
     uneven: bool  # bones are scaled unevenly, which the channels of their children cannot undo
 
     @property
+    def holds(self) -> bool:
+        """Returns whether bones stay in their end poses beside a clip: at rest they would show less of the plain skin than of the flesh."""
+        return self.resting > max(float(largest.max()) for largest, _ in self.errors)
+
+    @property
     def has_scale(self) -> bool:
         """Returns whether the scale of a helper bone differs from 1."""
         return any((each.scale != 1.0).any() for each in self.clips)

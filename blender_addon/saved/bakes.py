@@ -96,6 +96,7 @@ class ThewBake(bpy.types.PropertyGroup):
     keys: record(StringProperty, "Names of the baked shape keys, one per line")
     plays: record(BoolProperty, "This bake plays while the object shows its bake")
     settings: record(StringProperty, "A hash of the settings that were baked")
+    holds: record(BoolProperty, "Helper bones stay in their end poses beside a clip, and do not rest")
     resting_error: record(
         FloatProperty, "Largest distance of the skin from the plain one while helper bones rest, in metres"
     )

@@ -162,5 +162,5 @@ def played_bake(obj) -> PlayedBake | None:
     clip, missing = key_playing.played_clip(obj, bake), key_playing.unplayed_action(obj)
     if clip is not None:
         name = "" if clip.is_scene else clip.label
-        return PlayedBake(clip.start, clip.end, name, holds=bake.space == "POSED")
+        return PlayedBake(clip.start, clip.end, name, holds=bake.space == "POSED" or bake.holds)
     return PlayedBake(missing=missing.name) if missing is not None else PlayedBake(strips=True)

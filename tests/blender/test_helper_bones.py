@@ -127,8 +127,8 @@ def test_helper_bones_are_bones_of_the_armature(dancer):
         mine = [curve for curve in moving if "flesh." in curve.data_path]
         assert len(mine) == 6 * 7 and all(curve.group.name in curve.data_path for curve in mine)
         assert all(point.interpolation == "LINEAR" for curve in mine for point in curve.keyframe_points)
-        frames = frames_of(name)
-        assert {tuple(curve.range()) for curve in mine} == {(frames[0] - 1.0, frames[-1] + 1.0)}
+        frames, beyond = frames_of(name), 0.0 if body.thew.bakes[NAME].holds else 1.0
+        assert {tuple(curve.range()) for curve in mine} == {(frames[0] - beyond, frames[-1] + beyond)}
         turns = {}
         for curve in mine:
             if curve.data_path.endswith("rotation_quaternion"):
@@ -139,23 +139,33 @@ def test_helper_bones_are_bones_of_the_armature(dancer):
         assert tuple(bpy.data.actions[name].frame_range) == pytest.approx(ACTIONS[name][:2], abs=1e-4)
 
 
-def test_helper_bones_rest_beside_clips(dancer):
-    """Beside a clip, and in an action without one, helper bones do not move against their parents."""
+def local_poses(rig) -> np.ndarray:
+    """Returns how the helper bones are turned and moved against their parents, [N, 4, 4]."""
+    return np.array([rig.pose.bones[name].matrix_basis for name in helpers_of(rig)])
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_helper_bones_beside_clips(dancer, monkeypatch, holds):
+    """Beside a clip helper bones rest, or hold its end poses where that is nearer to it; in an action without a clip they rest."""
     body, rig = dancer
+    fit = part("bake.helper_fit").HelperMotion
+    monkeypatch.setattr(fit, "holds", property(lambda _self: holds))
     idle = bpy.data.actions["Walk"].copy()
     idle.name = "Idle"
     bake(body, clips="CHOSEN", actions="Run;Walk")
-    use(rig, "Run")
-    bpy.context.scene.frame_set(10)
-    moved = [np.array(rig.pose.bones[name].matrix_basis) for name in helpers_of(rig)]
-    assert max(np.abs(each - np.eye(4)).max() for each in moved) > 1e-3
-    for action, frame in (("Run", 40), ("Run", -3), ("Idle", 13)):
+    ends = {}
+    for frame in (1, 10, 20):
         use(rig, "Run")
-        bpy.context.scene.frame_set(10)
-        use(rig, action)
         bpy.context.scene.frame_set(frame)
-        for name in helpers_of(rig):
-            np.testing.assert_allclose(np.array(rig.pose.bones[name].matrix_basis), np.eye(4), atol=1e-6)
+        ends[frame] = local_poses(rig)
+    assert np.abs(ends[10] - np.eye(4)).max() > 1e-3
+    for frame, end in ((40, 20), (-3, 1)):
+        bpy.context.scene.frame_set(frame)
+        np.testing.assert_allclose(local_poses(rig), ends[end] if holds else ends[end] * 0.0 + np.eye(4), atol=1e-6)
+    bpy.context.scene.frame_set(10)
+    use(rig, "Idle")
+    bpy.context.scene.frame_set(13)
+    np.testing.assert_allclose(local_poses(rig), np.tile(np.eye(4), (len(helpers_of(rig)), 1, 1)), atol=1e-6)
     record = body.thew.bakes[NAME]
     shown = play(body, frames_of("Walk"))
     assert bpy.ops.thew.show_live() == {"FINISHED"}
