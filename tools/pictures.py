@@ -62,7 +62,7 @@ WINDOW = (
         for name in ("advanced", "bake", "bakes", "contact", "details", "limbs", "look", "regions", "rigs")
     ),
     *(f"keyframed-{name}.png" for name in ("curves", "dopesheet", "model", "panel")),
-    *("bake-dialog.png", "drag.png", "limb-handles.png", "panel.png"),
+    *("bake-dialog.png", "bake-helper-bones.png", "drag.png", "limb-handles.png", "panel.png"),
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import bpy
 
-from ..live import jobs, keyframed, spot_checks
+from ..live import jobs, keyframed, spot_checks, updates
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
@@ -120,6 +120,7 @@ def bake(
             show_again(cast.body, scene)
         for each in cast.objects:
             key_playing.follow_shown(each)
+    updates.evaluate_own_curves([cast.body, *cast.objects], view_layer)
     if cast.alone:
         jobs.settle(cast.body, register.state_of(cast.body), scene)
     remarks = [*remarks, *targets.remarks_of(target, request, cast.objects), *left_remarks(cast, target)]

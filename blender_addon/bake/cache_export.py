@@ -116,10 +116,17 @@ def with_riders(objects: list[bpy.types.Object]) -> list[bpy.types.Object]:
     return list(dict.fromkeys(found))
 
 
+def check_exporter(form: CacheFormat) -> None:
+    """Refuses a format that this Blender was built without."""
+    if has_exporter(form.option):
+        return
+    others = [f"choose {other.label}, or " for other in FORMATS.values() if has_exporter(other.option)]
+    raise Refusal(f"This Blender has no exporter for {form.label}: {''.join(others)}bake a point cache by Bake As…")
+
+
 def check(objects: list[bpy.types.Object], view_layer, form: CacheFormat, path: Path) -> None:
     """Refuses an export that cannot succeed, before any work."""
-    if not has_exporter(form.option):
-        raise Refusal(f"This Blender has no exporter for {form.label}: choose the other format, or bake a point cache")
+    check_exporter(form)
     for obj in objects:
         if obj.name not in view_layer.objects or not obj.visible_get(view_layer=view_layer):
             raise Refusal(f"{describe(obj)} is hidden, and exporters leave out what is hidden: show it first")

@@ -34,7 +34,7 @@ def mend(
             raise Refusal(f"The exporter's settings are not open: choose {settings.format} in File > Export")
         for name, value in trap.change.items():
             settings.set(name, value)
-        return f"{settings.format} export of {describe(obj)}: {trap.remedy}"
+        return f"The settings of {settings.format} are changed for {describe(obj)}: {trap.remedy}"
     if key not in REMEDIES:
         raise Refusal(f"{trap.text}: no button can do that")
     done = REMEDIES[key](obj, scene, view_layer)

@@ -174,6 +174,16 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
             wait(obj)
 
 
+def evaluate_own_curves(objects: list[bpy.types.Object], view_layer: bpy.types.ViewLayer) -> None:
+    """Lets Blender evaluate curves that a bake of these objects has just written or removed: nobody has edited the motion that was read."""
+    with poses.silence_handlers():
+        view_layer.update()
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is not None:
+            report_event(obj, flesh, Event.EVALUATED)
+
+
 def schedule_at_once(obj: bpy.types.Object) -> bool:
     """Schedules an update of `obj` at once, without waiting for rest: a drag is followed step by step, one update after another.
 

@@ -13,10 +13,10 @@ class Cancelled(Exception):
 
 
 def sentence(text: str) -> str:
-    """Returns `text` as one line that starts with a capital, except for the path of a file, and ends with a full stop."""
+    """Returns `text` as one line that starts with a capital and ends with a full stop. Paths of files and words such as glTF stay."""
     text = " ".join(str(text).split())
     if not text:
         return "Something went wrong, and no reason was given."
-    if not re.match(r"\S*[./\\]\S", text):
+    if not re.match(r"\S*[./\\]\S|[a-z]+[A-Z]", text):
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."

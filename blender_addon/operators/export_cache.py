@@ -29,6 +29,10 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
         """Asks for the file where none is named; else writes it, with a progress bar."""
         if windows.is_headless() or context.window is None or self.filepath:
             return super().invoke(context, event)
+        try:
+            cache_export.check_exporter(cache_export.FORMATS[self.format])
+        except Refusal as error:
+            return self.refuse(None, error)
         self.filepath, self._asked = cache_export.suggested_path(self.format, ""), True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

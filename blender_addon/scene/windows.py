@@ -23,8 +23,8 @@ def is_stroking() -> bool:
 
 
 def redraw() -> None:
-    """Marks panels and views for redraw."""
+    """Marks panels and views for redraw, and file browsers, where the check before exports stands."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type in {"VIEW_3D", "PROPERTIES"}:
+            if area.type in {"VIEW_3D", "PROPERTIES", "FILE_BROWSER"}:
                 area.tag_redraw()

@@ -27,8 +27,8 @@ def draw_bake(layout, context, obj, width: int) -> None:
     draw_range(layout.column(), context, obj.thew)
     draw_keys(layout, obj, removes="Remove Flesh and Bakes")
     draw_bakes(layout, obj, width)
-    draw_export_cache(layout)
     draw_remarks(layout, obj, context.scene, width)
+    draw_export_cache(layout)
 
 
 def draw_keys(layout, obj, kind: str = "", removes: str = "") -> None:

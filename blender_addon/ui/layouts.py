@@ -3,6 +3,13 @@
 
 from __future__ import annotations
 
+import re
+
+#: Spaces between a number and its unit, where no line breaks.
+UNIT_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w))")
+#: What stands for such a space while a text is broken into lines.
+HARD_SPACE = "\u00a0"
+
 #: The icon of each level of `logic.health.Health`.
 HEALTH_ICONS = {
     "GOOD": "CHECKMARK",
@@ -28,14 +35,14 @@ def buttons(layout):
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Returns `text` in lines of at most `width` characters, broken between words."""
+    """Returns `text` in lines of at most `width` characters, broken between words, but not between a number and its unit."""
     lines = [""]
-    for word in text.split():
+    for word in UNIT_SPACES.sub(HARD_SPACE, " ".join(text.split())).split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
+    return [line.replace(HARD_SPACE, " ") for line in lines]
 
 
 def letters_per_line(context) -> int:

@@ -17,6 +17,9 @@ from demo.extension import addon
 #: Modules of the sidebar's panels, in the order in which Blender registers them.
 PANELS = ("ui.panels", "ui.rig_panel", "ui.limb_panel", "ui.keyframed_panel")
 
+#: Smallest difference of a pixel that counts as changed: above that of a dialog's shadow at its edge.
+CHANGE = 24
+
 Pixels = np.ndarray
 
 
@@ -96,6 +99,16 @@ def crop(region: bpy.types.Region, pixels: Pixels | None = None) -> Pixels:
     pixels = screen() if pixels is None else pixels
     bottom = len(pixels) - region.y
     return pixels[bottom - region.height : bottom, region.x : region.x + region.width]
+
+
+def changed(before: Pixels, region: bpy.types.Region) -> Pixels:
+    """Returns the box of the pixels of a region that differ from an earlier screen: what opened over it."""
+    after = screen()
+    now, then = crop(region, after), crop(region, before)
+    differs = np.abs(now.astype(int) - then).max(axis=2) > CHANGE
+    rows, columns = (np.flatnonzero(differs.any(axis=axis)) for axis in (1, 0))
+    assert len(rows), "nothing opened"
+    return now[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def sidebar() -> Pixels:

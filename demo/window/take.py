@@ -24,6 +24,10 @@ from demo.window.camera import Foldouts, edit
 ZIP, FOLDER, *WANTED = sys.argv[sys.argv.index("--") + 1 :]
 #: Longest wait for a computation, s.
 PATIENCE = 240.0
+#: Where the mouse is as a dialog opens: the whole dialog then stands over the 3D view.
+DIALOG_PLACE = (560, 620)
+#: Steps of the mouse wheel from the top of the sidebar to the end of the list of bakes; more do nothing.
+LIST_SCROLLS = 40
 
 
 def wait_until_drawn():
@@ -233,25 +237,39 @@ def take_keyframed(save):
 
 
 def bakes(save):
-    """Takes the dialog of a bake, and the list after all actions were baked into few keys."""
+    """Takes the dialog of a bake for two targets, and the list after all actions were baked into each."""
     body = yield from add_biped("walk")
+    yield from _bake_as(body, lambda pixels: save("bake-dialog.png", pixels))
+    addon("bake.remaking").choose(body, {"target": "HELPER_BONES", "bones": 16, "influences": 4})
+    yield from _bake_as(body, lambda pixels: save("bake-helper-bones.png", pixels))
     Foldouts.open("Bake")
     yield from wait_until_drawn()
-    _send("MOUSEMOVE", "NOTHING", (560, 620))
+    side = camera.view3d("UI")
+    with bpy.context.temp_override(**side):
+        for _ in range(LIST_SCROLLS):
+            bpy.ops.view2d.scroll_down(page=False)
+    side["region"].tag_redraw()
+    yield 0.7
+    save("panel-bakes.png", camera.sidebar())
+
+
+def _bake_as(body, take_dialog):
+    """Opens the dialog of a bake with what was chosen last, takes it, accepts it, and waits for the bake."""
+    Foldouts.open("Bake")
+    yield from wait_until_drawn()
+    before, count = camera.screen(), len(body.thew.bakes)
+    _send("MOUSEMOVE", "NOTHING", DIALOG_PLACE)
     yield 0.3
     edit(bpy.ops.thew.bake_as, "INVOKE_DEFAULT")
     yield 1.5
-    save("bake-dialog.png", camera.screen()[225:470, 135:620])
+    take_dialog(camera.changed(before, camera.view3d()["region"]))
     for value in ("PRESS", "RELEASE"):
-        _send("RET", value, (560, 620))
+        _send("RET", value, DIALOG_PLACE)
         yield 0.3
     until = time.monotonic() + PATIENCE
-    while not len(body.thew.bakes):
+    while len(body.thew.bakes) == count:
         assert time.monotonic() < until, "no bake was made"
         yield 0.5
-    Foldouts.open("Bake")
-    yield from wait_until_drawn()
-    save("panel-bakes.png", camera.sidebar())
 
 
 STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes)
@@ -296,7 +314,7 @@ def _pull(start, end):
 def _middle() -> np.ndarray:
     """Returns the middle of the 3D view, as wide as the character is."""
     pixels = camera.crop(camera.view3d()["region"])
-    middle = pixels.shape[1] // 2 - 100
+    middle = pixels.shape[1] // 2
     return pixels[:, middle - 260 : middle + 260]
 
 

@@ -120,3 +120,27 @@ def test_add_simulate_redo_panel(character, monkeypatch):
     assert (seen[-1]["cells_across"], seen[-1]["method"]) == (7, "warped")
     assert bpy.ops.thew.simulate(frame_end=9) == {"FINISHED"}
     assert (seen[-1]["frame_start"], seen[-1]["frame_end"]) == (1, 9)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [{}, {"clips": "ALL"}, {"target": "COMPRESSED", "clips": "ALL"}, {"target": "HELPER_BONES", "bones": 4}],
+    ids=str,
+)
+def test_own_curves_are_no_edit(fleshed_character, reads, target):
+    """The curves of a bake, written or removed, do not count as an edit of the motion that was read; a key of the artist does."""
+    body, armature = fleshed_character
+    play(body, FRAMES)
+    assert bpy.ops.thew.bake(**target) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert not flesh_of(body).condition.is_behind
+    bpy.ops.thew.show_live()
+    read = len(reads)
+    play(body, FRAMES)
+    assert len(reads) == read
+    assert bpy.ops.thew.bake_remove(name=body.thew.bakes[0].name) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert not flesh_of(body).condition.is_behind
+    edit_key(armature)
+    bpy.context.view_layer.update()
+    assert flesh_of(body).condition.is_behind

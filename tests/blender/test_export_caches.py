@@ -68,6 +68,8 @@ def test_export_cache_refusals(lively, tmp_path, monkeypatch):
     folder.rmdir()
     monkeypatch.setattr(export, "has_exporter", lambda _option: False)
     assert "no exporter" in refusal(bpy.ops.thew.export_cache, filepath=str(path), format="ALEMBIC")
+    monkeypatch.setattr(export, "has_exporter", lambda option: option == "usd")
+    assert "choose USD" in refusal(bpy.ops.thew.export_cache, filepath=str(path), format="ALEMBIC")
     monkeypatch.undo()
 
     def fails(_form, part_path, _scene):

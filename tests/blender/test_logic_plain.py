@@ -255,6 +255,7 @@ def test_sentence_punctuation():
     """Messages become single lines with a full stop, and counts get their plural."""
     assert errors.sentence("the mesh is\n  empty") == "The mesh is empty."
     assert errors.sentence("Done!") == "Done!"
+    assert errors.sentence("glTF export leaves it out") == "glTF export leaves it out."
     assert errors.sentence("").endswith(".")
     assert sentences.plural(1, "cell") == "1 cell"
     assert sentences.plural(3, "vertex", "vertices") == "3 vertices"

@@ -475,3 +475,13 @@ def test_joint_of_skin_and_free_rig(fleshed_character):
     free.matrix = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.0, 0, 0, 0, 1]
     assert joint_of(body, free) == "Head"
     assert np.isfinite(evaluated_positions(body)).all() and armature.data.bones
+
+
+def test_numbers_keep_their_units():
+    """Text is wrapped to its width without a break between a number and its unit, and loses no word."""
+    wrap, text = part("ui.layouts").wrap, "120 keys, 2 clips, 16 MB, 5.4 mm off at 30 % of 12 %s"
+    for width in range(8, 60):
+        lines = wrap(text, width)
+        assert " ".join(lines) == text
+        assert max(map(len, lines)) <= width
+        assert not any(line.startswith(("MB", "mm", "% ")) for line in lines)
