@@ -14,9 +14,9 @@ use crate::progress::{Progress, report_progress};
 /// Power of errors in what new helpers are to lower: between the mean, for which 2 would do, and the largest.
 const SCORE_POWER: i32 = 4;
 
-/// Radius of the skin around a new helper, in units of the size. It decides only where and how helpers begin. At twice the radius
-/// errors of 32 helpers are a third larger, at half of it a tenth.
-const RADIUS: f64 = 0.05;
+/// Radius of the skin around a new helper, in units of the size, times the root of their number: the skin is shared among them. It
+/// decides only where and how helpers begin. At half and at twice of it some errors are a third larger.
+const RADIUS: f64 = 0.25;
 
 /// Part of the radius in the second trial at a place: hardly more than one vertex, whose motion a helper can take whole.
 const NARROW: f64 = 0.25;
@@ -36,6 +36,8 @@ pub(super) struct Growth<'a> {
     sums: FixedSums,
     ones: Emphasis,
     influences: usize,
+    /// Radius of the skin around a new helper.
+    radius: f64,
     pub rig: Rig,
     errors: Vec<Vec<f32>>,
     /// Vertices at which a helper was of no use.
@@ -49,6 +51,7 @@ impl<'a> Growth<'a> {
             sums: FixedSums::new(problem),
             ones: Emphasis::ones(problem),
             influences,
+            radius: RADIUS,
             errors: errors(problem, &rig),
             rig,
             hopeless: vec![false; problem.vertex_count()],
@@ -83,6 +86,7 @@ impl<'a> Growth<'a> {
         progress: &dyn Progress,
     ) -> Result<(), BakeError> {
         let mut idle = 0;
+        self.radius = RADIUS / (count as f64).sqrt();
         while self.rig.maps.len() < count && idle < PATIENCE && largest(&self.errors) > enough {
             let fraction = self.rig.maps.len() as f64 / count as f64;
             report_progress(progress, fraction, "Adding helper bones")?;
@@ -100,8 +104,9 @@ impl<'a> Growth<'a> {
                 .sum(),
         };
         let scores: Vec<f64> = (0..self.problem.vertex_count()).map(of_vertex).collect();
-        let place = worst_place(self.problem, &scores, RADIUS);
-        for radius in [RADIUS, NARROW * RADIUS] {
+        let radius = self.radius;
+        let place = worst_place(self.problem, &scores, radius);
+        for radius in [radius, NARROW * radius] {
             let mut trial = self.rig.clone();
             trial.maps.push(local_motion(self.problem, place, radius));
             for _ in 0..SWEEPS {
@@ -119,7 +124,7 @@ impl<'a> Growth<'a> {
                 return true;
             }
         }
-        for (v, weight) in neighbours(self.problem, place, RADIUS) {
+        for (v, weight) in neighbours(self.problem, place, radius) {
             self.hopeless[v] |= weight > 0.5;
         }
         false

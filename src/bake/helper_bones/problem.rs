@@ -130,6 +130,11 @@ impl Problem {
         self.rest.len()
     }
 
+    /// Returns the number of pairs of a vertex and a frame.
+    pub(super) fn pair_count(&self) -> usize {
+        self.rest.len() * self.frame_count
+    }
+
     /// Returns where a vertex is seen in a frame.
     #[inline]
     pub(super) fn target(&self, frame: usize, vertex: usize) -> [f64; 3] {
