@@ -8,7 +8,6 @@
 use super::alignment::dot;
 use super::rig::VertexSkin;
 use super::simplex::{MAX_WEIGHTS, SmallSystem};
-use super::weights::gain_towards;
 use smallvec::SmallVec;
 
 /// A bone joins if it lowers the square distance by this part.
@@ -313,4 +312,10 @@ struct Chosen {
     columns: Vec<usize>,
     weights: Vec<f64>,
     distance: f64,
+}
+
+/// Returns by how much the square distance falls on the way towards a column, by its slope and the square length of the way.
+pub(super) fn gain_towards(slope: f64, length: f64) -> f64 {
+    let step = (slope.max(0.0) / length.max(f64::MIN_POSITIVE)).min(1.0);
+    step * (2.0 * slope - step * length)
 }

@@ -14,6 +14,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `source` | the input, checked |
+//! | `own_skin` | the character's own bones at each vertex |
 //! | `alignment` | axes that move with the character |
 //! | `problem` | some vertices and frames in these axes |
 //! | `rig` | helpers, their maps and weights |
@@ -35,6 +36,7 @@ mod choice;
 mod emphasis;
 mod growth;
 mod hierarchy;
+mod own_skin;
 mod polish;
 mod problem;
 mod refinement;

@@ -2,7 +2,7 @@
 //! The given frames, rest shape, poses and skin weights, checked, with the axes of each frame.
 
 use super::alignment::{Alignment, Map, RestFrame};
-use super::problem::OwnSkin;
+use super::own_skin::OwnSkin;
 use crate::bake::{BakeError, VertexFrames, VertexMaps};
 use crate::range::MAX_COORDINATE;
 use crate::skeleton::SkinWeights;

@@ -6,7 +6,7 @@
 //! helpers that would help a vertex most by themselves are candidates.
 
 use super::alignment::{Map, apply, dot};
-use super::choice::{Choice, Columns};
+use super::choice::{Choice, Columns, gain_towards};
 use super::emphasis::Emphasis;
 use super::polish::polish_skin;
 use super::problem::Problem;
@@ -243,12 +243,6 @@ struct Base<'a> {
     sum: f64,
     right: f64,
     square: f64,
-}
-
-/// Returns by how much the square distance falls on the way towards a column, by its slope and the square length of the way.
-pub(super) fn gain_towards(slope: f64, length: f64) -> f64 {
-    let step = (slope.max(0.0) / length.max(f64::MIN_POSITIVE)).min(1.0);
-    step * (2.0 * slope - step * length)
 }
 
 /// Returns `pᵀ S p` of the block (j, k) of a table, p with a last entry 1.

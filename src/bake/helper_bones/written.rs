@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Weights and matrices in single precision, and the errors that they leave.
 
-use super::problem::OwnSkin;
+use super::own_skin::OwnSkin;
 use super::rig::VertexSkin;
 use super::source::Source;
 use rayon::prelude::*;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The character's own bones at each vertex.
+
+use crate::skeleton::SkinWeights;
+
+/// Bones of the character at each vertex, the heaviest first, in rows.
+#[derive(Debug, Clone)]
+pub(super) struct OwnSkin {
+    pub offsets: Vec<usize>,
+    pub bones: Vec<u32>,
+    /// Weights; each row adds up to 1.
+    pub weights: Vec<f64>,
+}
+
+impl OwnSkin {
+    /// Sorts the weights of each vertex.
+    pub(super) fn new(skin: &SkinWeights) -> Self {
+        let mut own = Self {
+            offsets: vec![0],
+            bones: Vec::new(),
+            weights: Vec::new(),
+        };
+        for v in 0..skin.len() {
+            let mut row: Vec<(u32, f64)> = skin.row(v).collect();
+            row.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            own.bones.extend(row.iter().map(|r| r.0));
+            own.weights.extend(row.iter().map(|r| r.1));
+            own.offsets.push(own.bones.len());
+        }
+        own
+    }
+
+    /// Returns the bones and the weights of a vertex.
+    pub(super) fn row(&self, vertex: usize) -> (&[u32], &[f64]) {
+        let row = self.offsets[vertex]..self.offsets[vertex + 1];
+        (&self.bones[row.clone()], &self.weights[row])
+    }
+
+    /// Returns the rows of some vertices.
+    fn subset(&self, vertices: &[u32]) -> Self {
+        let mut part = Self {
+            offsets: vec![0],
+            bones: Vec::new(),
+            weights: Vec::new(),
+        };
+        for &v in vertices {
+            let (bones, weights) = self.row(v as usize);
+            part.bones.extend_from_slice(bones);
+            part.weights.extend_from_slice(weights);
+            part.offsets.push(part.bones.len());
+        }
+        part
+    }
+}
