@@ -37,7 +37,7 @@ impl OwnSkin {
     }
 
     /// Returns the rows of some vertices.
-    fn subset(&self, vertices: &[u32]) -> Self {
+    pub(super) fn subset(&self, vertices: &[u32]) -> Self {
         let mut part = Self {
             offsets: vec![0],
             bones: Vec::new(),
