@@ -120,7 +120,7 @@ def bake(
             show_again(cast.body, scene)
         for each in cast.objects:
             key_playing.follow_shown(each)
-    updates.evaluate_own_curves([cast.body, *cast.objects], view_layer)
+    updates.evaluate_own_curves(view_layer)
     if cast.alone:
         jobs.settle(cast.body, register.state_of(cast.body), scene)
     remarks = [*remarks, *targets.remarks_of(target, request, cast.objects), *left_remarks(cast, target)]

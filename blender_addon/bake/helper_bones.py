@@ -31,6 +31,13 @@ from .target import BakeRequest, Miss, PendingBake, Source
 MIN_RESTING_MISS = 1e-3
 
 
+def resting_remark(bake: ThewBake) -> str:
+    """Returns the remark on the skin beside the clips, where helper bones rest; "" if it is the plain skin."""
+    if bake.resting_error <= MIN_RESTING_MISS:
+        return ""
+    return f"up to {1e3 * bake.resting_error:.2g} mm from the plain skin in actions without a clip: bake all that are played"
+
+
 @dataclass
 class NewHelpers:
     """What was made of a bake until now."""
@@ -82,9 +89,8 @@ class HelperBones:
         """Returns the error of a bake in words, and what its resting bones do beside its clips."""
         worst = max(bake.clips, key=lambda clip: clip.error)
         text = f"The skin is up to {1e3 * worst.error:.2g} mm off, at frame {worst.error_frame} of {worst.label}"
-        if bake.resting_error > MIN_RESTING_MISS:
-            text += f"; in actions without a clip it is up to {1e3 * bake.resting_error:.2g} mm from the plain skin: bake all that are played"
-        return text
+        resting = resting_remark(bake)
+        return f"{text}, and {resting}" if resting else text
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that reads the vertices of each frame, and the bones along."""

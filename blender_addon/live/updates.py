@@ -45,6 +45,7 @@ class UpdateQueue:
     rendering: bool = False
     rendered_elsewhere: bool = False  # by another thread
     undone: bool = False  # Blender's next update follows an undo, and may report every curve
+    writes_curves: bool = False  # Blender's update reports curves that we have written
     read_in_render: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
     read_in_playback: set[int] = field(
         default_factory=set
@@ -164,6 +165,7 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
         flesh.curve_edits += 1
         if (
             state.undone
+            or state.writes_curves
             or flesh.motion is None
             or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
         ):
@@ -174,14 +176,18 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
             wait(obj)
 
 
-def evaluate_own_curves(objects: list[bpy.types.Object], view_layer: bpy.types.ViewLayer) -> None:
-    """Lets Blender evaluate curves that a bake of these objects has just written or removed: nobody has edited the motion that was read."""
-    with poses.silence_handlers():
+def evaluate_own_curves(view_layer: bpy.types.ViewLayer) -> None:
+    """Lets Blender evaluate curves that a bake has just written or removed: nobody has edited the motion that was read.
+
+    Does nothing within a job in a window, which calls this when it is over.
+    """
+    if poses.silence_depth:
+        return
+    state.writes_curves = True
+    try:
         view_layer.update()
-    for obj in objects:
-        flesh = fleshes.known_state(obj)
-        if flesh is not None:
-            report_event(obj, flesh, Event.EVALUATED)
+    finally:
+        state.writes_curves = False
 
 
 def schedule_at_once(obj: bpy.types.Object) -> bool:

@@ -237,5 +237,5 @@ class THEW_OT_bake_remove(ListedBake, bpy.types.Operator):
                 bakes.remove_bake(each, self.name)
         if shown:
             showing.show_bakes(obj, context.scene, obj.thew.made.shows_bake)
-        updates.evaluate_own_curves([obj, *along(obj)], context.view_layer)
+        updates.evaluate_own_curves(context.view_layer)
         return f"The bake “{self.name}” of {describe(obj)} is gone"

@@ -151,6 +151,7 @@ class Job:
             updates.show_arriving()
             return {"RUNNING_MODAL"}
         self._held.close()
+        updates.evaluate_own_curves(context.view_layer)
         windows.redraw()  # buttons are grey as long as a job runs
         if stepper.error is not None:
             updates.show_last_finished()

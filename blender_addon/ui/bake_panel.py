@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..bake import bake_result, cache_export, export_check, remaking, vertex_textures
+from ..bake import bake_result, cache_export, export_check, helper_bones, remaking, vertex_textures
 from ..bake.traps import ExportSettings
 from ..logic import bake_sizes
 from ..logic.errors import sentence
@@ -148,7 +148,8 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     draw_text(column, f"{what} of {frames}{space}", width, icon="INFO")
     if clip is None or bakes.moves_bones(bake):
         draw_text(column, sentence(alone), width)
-    for remark in (bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)):
+    remarks = bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)
+    for remark in (*remarks, helper_bones.resting_remark(bake)):
         if remark:
             draw_text(column, sentence(remark), width)
     draw_traps(column, export_check.find_traps([obj], ExportSettings()), width)

@@ -19,6 +19,8 @@ PANELS = ("ui.panels", "ui.rig_panel", "ui.limb_panel", "ui.keyframed_panel")
 
 #: Smallest difference of a pixel that counts as changed: above that of a dialog's shadow at its edge.
 CHANGE = 24
+#: Pixels of the view that stay around a dialog.
+MARGIN = 6
 
 Pixels = np.ndarray
 
@@ -108,7 +110,8 @@ def changed(before: Pixels, region: bpy.types.Region) -> Pixels:
     differs = np.abs(now.astype(int) - then).max(axis=2) > CHANGE
     rows, columns = (np.flatnonzero(differs.any(axis=axis)) for axis in (1, 0))
     assert len(rows), "nothing opened"
-    return now[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    top, left = max(rows[0] - MARGIN, 0), max(columns[0] - MARGIN, 0)
+    return now[top : rows[-1] + 1 + MARGIN, left : columns[-1] + 1 + MARGIN]
 
 
 def sidebar() -> Pixels:
