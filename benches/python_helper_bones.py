@@ -5,7 +5,8 @@
     python benches/python_helper_bones.py --from-npz FOLDER    characters in all clips that `benches/blender_look.py --record` has written
 
 The peer (`pip install py-dem-bones`) is left out where it is absent. It has no bones of the character's own: it gets as many bones as own ones and
-helpers together, and fits all of them. Its published clips have no skeleton: Thew gets one bone that rests, and one helper less. Characters are
+helpers together, and fits all of them. Of the skeletons that made its published clips, Thew gets the root, and
+one helper less than the peer has bones. Characters are
 scaled to a height of 1.7 m; lengths of the published clips are scaled to that too.
 """
 
@@ -171,7 +172,7 @@ def tentacle() -> Posed:
     triangles = np.concatenate(
         [np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, b + sides), (a, b + sides, a + sides))]
     )
-    return published("tentacle", rest, triangles, skinned(rest, weights, wave_chain(PUBLISHED_BONES, spacing)))
+    return published("tentacle", rest, triangles, weights, wave_chain(PUBLISHED_BONES, spacing))
 
 
 def chain() -> Posed:
@@ -188,15 +189,15 @@ def chain() -> Posed:
     c, d = next_segment + next_side, next_segment + side
     link = np.concatenate([np.stack([a, d, c], axis=1), np.stack([a, c, b], axis=1)])
     triangles = np.concatenate([link + k * len(ring) for k in range(PUBLISHED_BONES)])
-    return published("chain", rest, triangles, skinned(rest, weights, wave_chain(PUBLISHED_BONES, spacing)))
+    return published("chain", rest, triangles, weights, wave_chain(PUBLISHED_BONES, spacing))
 
 
-def published(name: str, rest: np.ndarray, triangles: np.ndarray, posed: np.ndarray) -> Posed:
-    """Returns a published clip with one bone that rests, scaled to a character's height."""
+def published(name: str, rest: np.ndarray, triangles: np.ndarray, weights: np.ndarray, matrices: np.ndarray) -> Posed:
+    """Returns a published clip with the root of its chain as the one own bone, scaled to a character's height."""
     scale = bakes.HEIGHT / np.ptp(rest, axis=0).max()
-    still = np.tile(np.eye(4), (len(posed), 1, 1, 1))
+    posed, root = skinned(rest, weights, matrices), bakes.scaled(matrices[:, :1], scale)
     counts = PUBLISHED_BONES // 2 - 1, PUBLISHED_BONES - 1, 2 * PUBLISHED_BONES - 1
-    return Posed(f"peer's {name}", rest * scale, triangles, [posed * scale], [still], np.ones((len(rest), 1)), counts)
+    return Posed(f"peer's {name}", rest * scale, triangles, [posed * scale], [root], np.ones((len(rest), 1)), counts)
 
 
 def recorded(options: argparse.Namespace) -> Iterator[Posed]:

@@ -7,7 +7,7 @@
 
 use super::alignment::dot;
 use super::rig::VertexSkin;
-use super::simplex::{MAX_WEIGHTS, SmallSystem};
+use super::simplex::{MAX_WEIGHTS, SmallSystem, gain_towards};
 use smallvec::SmallVec;
 
 /// A bone joins if it lowers the square distance by this part.
@@ -15,6 +15,9 @@ const WORTHWHILE: f64 = 1e-4;
 
 /// By how much the square distance of a vertex grows without each of its helpers.
 pub(super) type Losses = SmallVec<[(u32, f64); 4]>;
+
+/// Refits the weights of few bones towards the least largest error, and returns a score of what is left, and the weights.
+pub(super) type Polish<'p> = &'p dyn Fn(&VertexSkin) -> (f64, VertexSkin);
 
 /// The bones of a vertex, and what each helper is worth to it.
 #[derive(Debug, Clone)]
@@ -75,13 +78,13 @@ impl<'a> Columns<'a> {
         self.square += weight * dot(target, target);
     }
 
-    /// Returns the best choice over all numbers of own bones that may stay. `polish` refits few chosen bones towards the least largest
-    /// error, and returns their score.
+    /// Returns the best choice over all numbers of own bones that may stay. With `polish`, the least of its
+    /// scores decides.
     pub(super) fn choose(
         mut self,
         previous: &VertexSkin,
         influences: usize,
-        polish: Option<&dyn Fn(&VertexSkin) -> (f64, VertexSkin)>,
+        polish: Option<Polish<'_>>,
     ) -> Choice {
         let size = self.right.len();
         for i in 0..size {
@@ -312,10 +315,4 @@ struct Chosen {
     columns: Vec<usize>,
     weights: Vec<f64>,
     distance: f64,
-}
-
-/// Returns by how much the square distance falls on the way towards a column, by its slope and the square length of the way.
-pub(super) fn gain_towards(slope: f64, length: f64) -> f64 {
-    let step = (slope.max(0.0) / length.max(f64::MIN_POSITIVE)).min(1.0);
-    step * (2.0 * slope - step * length)
 }

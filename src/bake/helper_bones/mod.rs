@@ -14,8 +14,8 @@
 //! | file | content |
 //! | --- | --- |
 //! | `source` | the input, checked |
-//! | `own_skin` | the character's own bones at each vertex |
 //! | `alignment` | axes that move with the character |
+//! | `own_skin` | weights of the character's own bones |
 //! | `problem` | some vertices and frames in these axes |
 //! | `rig` | helpers, their maps and weights |
 //! | `seeding` | where a helper begins, and how it moves |

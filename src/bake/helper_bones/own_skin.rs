@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The character's own bones at each vertex.
+//! Skin weights of the character's own bones, the heaviest first, since those stay.
 
 use crate::skeleton::SkinWeights;
 

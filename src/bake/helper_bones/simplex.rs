@@ -100,6 +100,12 @@ impl SmallSystem {
     }
 }
 
+/// Returns by how much the square distance falls on the way towards a column, by its slope and the square length of the way.
+pub(super) fn gain_towards(slope: f64, length: f64) -> f64 {
+    let step = (slope.max(0.0) / length.max(f64::MIN_POSITIVE)).min(1.0);
+    step * (2.0 * slope - step * length)
+}
+
 /// Solves `A x = b` in place for the lower triangle of a symmetric positive matrix, with `ridge` of each diagonal entry added to it
 /// and pivots of at least 1e-13 of `scale`.
 fn solve_cholesky(

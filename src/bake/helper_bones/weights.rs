@@ -6,11 +6,12 @@
 //! helpers that would help a vertex most by themselves are candidates.
 
 use super::alignment::{Map, apply, dot};
-use super::choice::{Choice, Columns, gain_towards};
+use super::choice::{Choice, Columns};
 use super::emphasis::Emphasis;
 use super::polish::polish_skin;
 use super::problem::Problem;
 use super::rig::{Rig, VertexSkin};
+use super::simplex::gain_towards;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
