@@ -9,7 +9,7 @@ from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
-from ..scene import bakes
+from ..scene import bakes, reading
 
 
 def show(obj: bpy.types.Object | None, scene: bpy.types.Scene, baked: bool) -> None:
@@ -42,5 +42,6 @@ def show_bakes(obj: bpy.types.Object, scene: bpy.types.Scene, baked: bool) -> No
         jobs.apply_state(obj)
     else:  # a finished bake: nothing else is left
         bakes.show(obj, bool(len(obj.thew.bakes)))
+    updates.evaluate_own_curves(reading.view_layer(scene))  # those of a bake are muted or not
     if not baked:
         playback.before_frame(scene)

@@ -177,7 +177,7 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
 
 
 def evaluate_own_curves(view_layer: bpy.types.ViewLayer) -> None:
-    """Lets Blender evaluate curves that a bake has just written or removed: nobody has edited the motion that was read.
+    """Lets Blender evaluate curves that a bake has just written, muted or removed: nobody has edited the motion that was read.
 
     Does nothing within a job in a window, which calls this when it is over.
     """
