@@ -6,7 +6,7 @@ THEW_ZIP, BLENDER_USER_RESOURCES):
 
     python benches/blender_bakes.py [--source NAME_OR_FILE] [--clips 2] [--picture FILE]
 
-Distances are those of a character 1.7 m tall. All clips are baked together, and each is read back by itself.
+Distances are in millimetres of the scene. All clips are baked together, and each is read back by itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ import roundtrips  # noqa: E402
 from demo.extension import activate, install  # noqa: E402
 from demo.look import liveliest, raster, sheet  # noqa: E402
 
-HEIGHT = 1.7
-"""Height to which distances are scaled, m."""
 SIDE = 230
 """Width and height of one picture, pixels."""
 COLUMNS = 7
@@ -77,7 +75,7 @@ class Character:
     ranges: dict[str, range]  # frames of each clip
     live: dict[str, np.ndarray]  # [f, n, 3] world
     plain: dict[str, np.ndarray]  # [f, n, 3] world, the skin without flesh
-    millimetres: float  # of a unit of Blender's world, on a character of the height above
+    millimetres: float  # of a unit of Blender's world
 
     def error(self, clip: str, back: np.ndarray) -> np.ndarray:
         """Returns the largest distance in each frame, mm."""
@@ -133,8 +131,9 @@ def prepare(source: str, count: int, folder: Path) -> Character:
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     body.data.calc_loop_triangles()
     triangles = np.array([t.vertices for t in body.data.loop_triangles], dtype=np.int32)
-    height = float(np.ptp(plain[clips[0]][0], axis=0).max())
-    return Character(blend, body.name, triangles, ranges, live, plain, 1e3 * HEIGHT / height)
+    return Character(
+        blend, body.name, triangles, ranges, live, plain, 1e3 * bpy.context.scene.unit_settings.scale_length
+    )
 
 
 def heading(character: Character) -> str:

@@ -21,6 +21,7 @@ from ..scene.tension_nodes import stores_only
 from . import clips, fbx
 from .skin_traps import stray_bone_traps
 from .traps import (
+    NOTICE,
     ExportSettings,
     Trap,
     armature_modifiers,
@@ -93,6 +94,11 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
     if settings.value("use_triangles"):
         text = f"FBX export with Triangulate Faces copies the mesh of {names} and writes its baked keys without motion"
         yield setting_trap("use_triangles", meshes[0], text, settings, use_triangles=False)
+    few = [obj for obj in meshes if saved_bakes.playing(obj).kind == "COMPRESSED"]
+    if few and (settings.value("bake_anim_simplify_factor") or 0.0) > 0.0:
+        text = f"FBX export simplifies curves, and the compressed keys of {names_of(few)} then miss the flesh by more than their bake states"
+        change = {"bake_anim_simplify_factor": 0.0}
+        yield setting_trap("bake_anim_simplify_factor", few[0], text, settings, NOTICE, **change)
     yield from take_traps(meshes, settings, scene)
     for obj in meshes:
         if in_rest_space(obj) and armature_modifiers(obj):

@@ -142,7 +142,7 @@ def test_fbx_comes_back(situation, dancer, tmp_path):
     settings = part("bake.traps").ExportSettings(FBX, {})
     scene, layer = bpy.context.scene, bpy.context.view_layer
     traps = [trap.key for trap in part("bake.export_check").find_traps(scene.objects, settings)]
-    assert traps == ["action_range"]
+    assert traps == ["action_range", "bake_anim_simplify_factor"]
     part("logic.tasks").finish(part("bake.mending").mend("action_range", body, scene, layer, settings))
     path, size = tmp_path / "dancer.fbx", size_of(situation.live["Run"][0])
     roundtrips.export(path)

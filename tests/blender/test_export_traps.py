@@ -820,6 +820,20 @@ def test_compressed_keys_come_back(addon, tmp_path):
     assert roundtrips.largest_distances(shapes[:, owners], came).max() < RIGHT
 
 
+def test_fbx_simplify_remark(addon, tmp_path):
+    """FBX simplifies curves by default, which moves compressed keys: a remark for them alone, and its button sets 0."""
+    body, _ = fresh_character()
+    bake(body)
+    assert find(FBX, {}, "bake_anim_simplify_factor") is None
+    shapes = bake(body, target="COMPRESSED", tolerance=0.01)
+    trap = find(FBX, {}, "bake_anim_simplify_factor")
+    assert trap.level == "NOTICE" and "Body" in trap.text
+    values = {}
+    mend(FBX, values, "bake_anim_simplify_factor")
+    assert values == {"bake_anim_simplify_factor": 0.0} and find(FBX, values, "bake_anim_simplify_factor") is None
+    assert error(FBX, tmp_path, shapes, values) < RIGHT
+
+
 # the panel and the button ---------------------------------------------------------------------------------------------
 
 
