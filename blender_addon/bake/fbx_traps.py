@@ -83,14 +83,9 @@ def moves_in_fbx(obj: bpy.types.Object) -> bool:
 def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
     """Yields what an export with these settings would do wrong with the bakes of `meshes`, which play."""
     names = names_of(meshes)
+    yield from sampling_traps(meshes, settings, f"{names} has a baked shape in each")
     if settings.value("bake_anim") is False:
-        text = f"FBX export without baked animation writes {names} without any motion"
-        yield setting_trap("bake_anim", meshes[0], text, settings, bake_anim=True)
         return
-    step = settings.value("bake_anim_step")
-    if step is not None and step > 1.0:
-        text = f"FBX export leaves out frames at a sampling rate of {step:g}, and {names} has a baked shape in each"
-        yield setting_trap("bake_anim_step", meshes[0], text, settings, bake_anim_step=1.0)
     if settings.value("use_triangles"):
         text = f"FBX export with Triangulate Faces copies the mesh of {names} and writes its baked keys without motion"
         yield setting_trap("use_triangles", meshes[0], text, settings, use_triangles=False)
@@ -103,6 +98,18 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
     for obj in meshes:
         if in_rest_space(obj) and armature_modifiers(obj):
             yield from stray_bone_traps(obj, settings, "use_armature_deform_only")
+
+
+def sampling_traps(meshes: list[bpy.types.Object], settings: ExportSettings, loss: str) -> Iterator[Trap]:
+    """Yields traps of motion that is not written, or not in every frame; `loss`: what is in each frame, as the end of a sentence."""
+    if settings.value("bake_anim") is False:
+        text = f"FBX export without baked animation writes {names_of(meshes)} without any motion"
+        yield setting_trap("bake_anim", meshes[0], text, settings, bake_anim=True)
+        return
+    step = settings.value("bake_anim_step")
+    if step is not None and step > 1.0:
+        text = f"FBX export leaves out frames at a sampling rate of {step:g}, and {loss}"
+        yield setting_trap("bake_anim_step", meshes[0], text, settings, bake_anim_step=1.0)
 
 
 def take_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:

@@ -40,7 +40,7 @@ def resting_remark(bake: ThewBake) -> str:
 
 @dataclass
 class NewHelpers:
-    """What was made of a bake until now."""
+    """Parts of a bake that were made until now."""
 
     armature: bpy.types.Object
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])

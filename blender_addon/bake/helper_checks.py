@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake of helper bones refuses before any work: skins that bones alone do not make, and armatures that cannot be edited."""
+"""Refusals of a bake of helper bones before any work: skins that bones alone do not make, and armatures that cannot be edited."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
 from ..scene import own_skin
 from ..scene.key_playing import moving_armature
-from . import fbx_traps, gltf_traps
+from . import fbx_traps, gltf_traps, point_traps
 from .skin_traps import SHAPELESS_MODIFIERS, left_modifier_traps
-from .traps import NOTICE, WARNING, ExportSettings, Trap, exported_range_traps, names_of, setting_trap
+from .traps import NOTICE, WARNING, ExportSettings, Trap, names_of, setting_trap
 
 #: Options of the glTF exporter that spoil the motion of bones as they spoil that of keys.
 BONE_OPTIONS = {"export_animations", "export_frame_step"}
@@ -68,16 +68,9 @@ def leaves_actions(meshes: list[bpy.types.Object]) -> bool:
 def of_fbx(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
     """Yields traps of the FBX exporter."""
     names = names_of(meshes)
+    yield from fbx_traps.sampling_traps(meshes, settings, f"the helper bones of {names} move in each")
     if settings.value("bake_anim") is False:
-        text = f"FBX export without baked animation writes {names} without any motion"
-        yield setting_trap("bake_anim", meshes[0], text, settings, bake_anim=True)
         return
-    step = settings.value("bake_anim_step")
-    if step is not None and step > 1.0:
-        text = (
-            f"FBX export leaves out frames at a sampling rate of {step:g}, and the helper bones of {names} move in each"
-        )
-        yield setting_trap("bake_anim_step", meshes[0], text, settings, bake_anim_step=1.0)
     yield from fbx_traps.take_traps(meshes, settings, scene)
     if settings.value("add_leaf_bones"):
         count = sum(helper_count(obj) for obj in meshes)
@@ -97,12 +90,7 @@ def helper_count(obj: bpy.types.Object) -> int:
 def of_usd(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
     """Yields traps of the USD exporter where it writes skins."""
     names = names_of(meshes)
-    if settings.value("export_animation") is False:
-        text = f"USD export leaves out animation unless it is told to write it: {names} would stand still"
-        yield setting_trap("export_animation", meshes[0], text, settings, export_animation=True)
-    else:
-        for obj in meshes:
-            yield from exported_range_traps(obj, settings, scene.frame_start, scene.frame_end)
+    yield from point_traps.animation_traps(meshes, settings, scene)
     if settings.value("export_armatures") is False:
         text = f"USD export without armatures writes {names} without the bones that move the flesh"
         yield setting_trap("export_armatures", meshes[0], text, settings, export_armatures=True)

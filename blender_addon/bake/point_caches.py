@@ -29,7 +29,7 @@ FLESH_SHARE = 0.7
 
 @dataclass
 class NewCache:
-    """What was made of a bake until now."""
+    """Parts of a bake that were made until now."""
 
     files: bake_files.NewFiles
     modifier: int = 0  # persistent id, of one that was made

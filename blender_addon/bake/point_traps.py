@@ -28,13 +28,7 @@ UNSET_FRAME = 2**31 - 1
 
 def usd_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
     """Yields what a USD export with these settings would do wrong with the bakes of `meshes`, which play."""
-    names = names_of(meshes)
-    if settings.value("export_animation") is False:
-        text = f"USD export leaves out animation unless it is told to write it: {names} would stand still"
-        yield setting_trap("export_animation", meshes[0], text, settings, export_animation=True)
-    else:
-        for obj in meshes:
-            yield from exported_range_traps(obj, settings, scene.frame_start, scene.frame_end)
+    yield from animation_traps(meshes, settings, scene)
     if writes_points(settings):
         return
     skinned = [obj for obj in meshes if armature_modifiers(obj)]
@@ -47,6 +41,16 @@ def usd_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: b
         yield setting_trap("export_armatures", resting[0], text, settings, export_armatures=True)
     for obj in resting:
         yield from stray_bone_traps(obj, settings, "only_deform_bones")
+
+
+def animation_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of a USD export that writes no animation, or other frames than those of a bake."""
+    if settings.value("export_animation") is False:
+        text = f"USD export leaves out animation unless it is told to write it: {names_of(meshes)} would stand still"
+        yield setting_trap("export_animation", meshes[0], text, settings, export_animation=True)
+        return
+    for obj in meshes:
+        yield from exported_range_traps(obj, settings, scene.frame_start, scene.frame_end)
 
 
 def point_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:

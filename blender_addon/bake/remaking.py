@@ -18,11 +18,10 @@ from .vertex_textures import image_of
 FIRST_CHOICE = "COMPRESSED"
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
-#: What is kept of the choices in Bake As….
-CHOICES = ("target", "name", "tolerance", "folder", "image", "bones", "influences")
-
-#: Those beside the target and its error, which have no first ones of their own.
+#: Choices in Bake As… beside the target and its error, which have no first ones of their own.
 FURTHER_CHOICES = ("name", "folder", "image", "bones", "influences")
+#: All choices in Bake As… that are kept.
+CHOICES = ("target", "tolerance", *FURTHER_CHOICES)
 
 
 def values_of(bake: ThewBake) -> dict[str, Any]:

@@ -44,7 +44,7 @@ SUFFIXES = (".json", ".exr", ".png")
 
 @dataclass
 class NewTexture:
-    """What was made of a bake until now."""
+    """Parts of a bake that were made until now."""
 
     files: bake_files.NewFiles
     former: set[Path]  # files of the former bake that no other object plays

@@ -76,7 +76,7 @@ class ThewClipTick(bpy.types.PropertyGroup):
 
 
 class ThewBakeChoice(bpy.types.PropertyGroup):
-    """What was last chosen in Bake As… for an object; its builtin `name` is that of the bake."""
+    """Choices last made in Bake As… for an object; its builtin `name` is that of the bake."""
 
     target: record(StringProperty, "Key of the bake target; empty: nothing was chosen yet")
     tolerance: record(FloatProperty, "Largest distance allowed, in millimetres of the character", default=2.0)

@@ -25,6 +25,15 @@ def make_dancer(names=tuple(ACTIONS)) -> tuple[bpy.types.Object, bpy.types.Objec
     return body, rig
 
 
+def make_fleshed_dancer() -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Builds (mesh with flesh, armature above it) with the actions Run (active), Walk and Turn, and Idle, which moves as Walk."""
+    body, rig = make_dancer()
+    body.parent = rig
+    bpy.data.actions["Walk"].copy().name = "Idle"
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
 def add_action(rig, name: str, first: float, last: float, hop: float, bend: float) -> bpy.types.Action:
     """Adds an action whose keys reach exactly from `first` to `last`; makes it active."""
     action = animate(rig, 0, math.floor(last - first), hop, bend)

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 import roundtrips
-from dancing import ACTIONS, make_dancer, push_down, use
+from dancing import ACTIONS, make_fleshed_dancer, push_down, use
 from gltf_file import GltfFile
 from helpers import activate, part, size_of
 
@@ -23,12 +23,7 @@ FBX_TOLERANCE = 1e-3
 @pytest.fixture
 def dancer(scene):
     """Builds (mesh with flesh, armature) with the actions Run (active), Walk and Turn, and Idle, of which there is no clip."""
-    body, rig = make_dancer()
-    body.parent = rig
-    idle = bpy.data.actions["Walk"].copy()
-    idle.name = "Idle"
-    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    return body, rig
+    return make_fleshed_dancer()
 
 
 def bake(body, **options) -> None:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Point caches: bytes as the formats have them, what is read back, and refusals of damaged files.
+
 use super::*;
 use crate::bake::{BakeError, VertexFrames};
 use crate::disk::tests::TestFolder;

@@ -223,7 +223,7 @@ impl<'a> Problem<'a> {
                 pace.idle = 0;
             }
         }
-        unreachable!("the last sweep returns")
+        Ok(best)
     }
 
     /// Returns the fit for weights of 1, with its error on the core, and without keys.

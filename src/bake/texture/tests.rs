@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Vertex textures: layouts, errors as stated, files whole or not at all, and refusals of damaged ones.
+
 use super::*;
 use crate::bake::{BakeError, VertexFrames};
 use crate::disk::tests::TestFolder;
