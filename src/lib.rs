@@ -93,7 +93,8 @@ pub mod store;
 pub mod surface;
 pub mod tets;
 
-#[cfg(feature = "python")]
+// It has no unit tests, and takes a while to compile.
+#[cfg(all(feature = "python", not(test)))]
 #[doc(hidden)]
 pub mod python;
 

@@ -18,7 +18,7 @@ use thew::skeleton::{Affine, Pose, Skeleton};
 use thew::surface::Surface;
 use thew::{Mat3, Vec3};
 
-const SCALES: [f64; 3] = [100.0, 3.7, 0.01];
+const SCALES: [f64; 2] = [370.0, 0.01];
 
 fn scale_character(c: &Character, by: f64) -> Character {
     let all = |points: &[Vec3]| points.iter().map(|x| x * by).collect();

@@ -19,9 +19,10 @@ from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment,
 SUITES = ("rust", "wheel", "blender")
 
 # Processes in parallel, two on two cores, would only slow each other down with more threads.
-ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RUST_TEST_THREADS": "1"}
 
-# Minutes of the core's own work on real characters, the same in every Blender. Their use of Blender is also tested by shorter files.
+# Minutes of the core's own work on real characters, the same in every Blender, and the demo, which runs in one. Their use of
+# Blender is also tested by shorter files.
 ALIKE = {
     f"test_{name}.py"
     for name in (
@@ -29,6 +30,7 @@ ALIKE = {
         "colliders",
         "contact",
         "damaged_meshes",
+        "demo",
         "drag",
         "limb_rigs",
         "limb_shape",
@@ -42,6 +44,9 @@ ALIKE = {
     )
 }
 
+# Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them.
+TOGETHER = 8
+
 # The closing line of cargo's and pytest's runners.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
@@ -52,15 +57,15 @@ _printing = threading.Lock()
 def lint() -> None:
     """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is raised."""
     system.require_rust()
-    environments.setup(blenders=[])
-    environments.begin(BLENDERS[:1])
+    # What cargo checks it does not link, which alone needs the tools.
+    environments.begin([TOOLS, BLENDERS[0]])
     ruff = TOOLS.bin / "ruff"
     # With feature `python` clippy and rustdoc see every line. Macros and build scripts are shared with the builds of
     # the tests and the wheel.
     options, compiling = products.compile_options(archives.epoch())
     rust = ["--release", "--locked", "--features", "python", *options]
     strict = {**compiling, "RUSTDOCFLAGS": "-D warnings"}
-    steps: list[tuple[str, Callable[[], None]]] = [
+    steps: list[tuple[str, Callable[[], object]]] = [
         ("cargo fmt", lambda: run(["cargo", "fmt", "--all", "--check"])),
         (
             "clippy",
@@ -72,6 +77,7 @@ def lint() -> None:
             "rustdoc",
             lambda: run(["cargo", "doc", *rust, "--no-deps"], env=strict),
         ),
+        ("tools", TOOLS.ensure),
         ("ruff check", lambda: run([ruff, "check", "."])),
         ("ruff format", lambda: run([ruff, "format", "--check", "."])),
         ("licences", licences.check),
@@ -93,6 +99,7 @@ def lint() -> None:
 def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> None:
     """Runs the suites. The closing lines, one per runner, are printed last; a failed runner raises a BuildError."""
     results: list[tuple[str, int, list[str]]] = []
+    jobs: list[Job] = []
     env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_FAST": "1" if fast else None}
     environments.setup(blenders=[])
     if "blender" in suites:
@@ -103,15 +110,19 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         say("cargo test")
         options, compiling = products.compile_options(archives.epoch())
         features, linking = products.binding_options()
-        command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *features, *options]
-        results.append(("Rust", *_watch(command, {**env, **gpu, **compiling, **linking})))
-    jobs: list[Job] = []
+        command: list[object] = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *features, *options]
+        job = Job("Rust", command, {**env, **gpu, **compiling, **linking})
+        code, _ = _watch([*command, "--no-run"], job.env)
+        if code:
+            results.append((job.name, code, ["the tests do not compile"]))
+        else:
+            jobs.append(job)
     if "wheel" in suites:
         install_wheel()
         jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
     if "blender" in suites:
         environments.setup(blenders)
-        jobs += _blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
+        jobs += blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
     results += _run_side_by_side(jobs)
     say("summary")
     for name, code, lines in results:
@@ -145,28 +156,40 @@ class Job:
     name: str
     command: list[object]
     env: Mapping[str, str | None]
+    #: What is run instead, one by one, if it ends without a closing line: a crash would hide the files after it.
+    parts: tuple[Job, ...] = ()
 
 
-def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
-    """Returns one job per test file and Blender, so that a crash of Blender affects one file only.
+def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
+    """Returns the jobs of each Blender: the long test files alone, the others by several.
 
     Only the first Blender runs files whose results are the same in all of them, or that do not need Blender.
     """
     jobs = []
     for blender in blenders:
+        own = dict(env)
+        if blender != blenders[0]:
+            own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
         files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
-        if blender != BLENDERS[0]:
+        if blender == BLENDERS[0]:
+            jobs += [_blender_job(blender, [file], own) for file in files if file.name in ALIKE]
+            files = [file for file in files if file.name not in ALIKE]
+        else:
             files = [file for file in files if file.name not in ALIKE and "import bpy" in file.read_text()]
-        for file in files:
-            # A profile of its own for every process, so that none sees another's extensions.
-            profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
-            profile.mkdir(parents=True, exist_ok=True)
-            own: dict[str, str | None] = {**env, "BLENDER_USER_RESOURCES": str(profile)}
-            if blender != blenders[0]:
-                own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
-            command: list[object] = [blender.python, ROOT / "tools" / "pytest_in_blender.py", file.relative_to(ROOT)]
-            jobs.append(Job(f"Blender {blender.blender} {file.name}", command, own))
+        jobs += [_blender_job(blender, files[i : i + TOGETHER], own) for i in range(0, len(files), TOGETHER)]
     return jobs
+
+
+def _blender_job(blender: Environment, files: list[Path], env: Mapping[str, str | None]) -> Job:
+    """Returns the job that runs these test files in one process."""
+    several = len(files) > 1
+    # A profile of its own for every process, so that none sees another's extensions.
+    profile = SCRATCH / "profiles" / f"{blender.name}-{files[0].stem}{'-together' * several}"
+    profile.mkdir(parents=True, exist_ok=True)
+    names = ", ".join(file.name for file in files)
+    command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *(file.relative_to(ROOT) for file in files)]
+    parts = tuple(_blender_job(blender, [file], env) for file in files) if several else ()
+    return Job(f"Blender {blender.blender} {names}", command, {**env, "BLENDER_USER_RESOURCES": str(profile)}, parts)
 
 
 def _run_side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
@@ -174,12 +197,18 @@ def _run_side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
     if len(jobs) == 1:
         say(jobs[0].name)
         return [(jobs[0].name, *_watch(jobs[0].command, jobs[0].env))]
-
-    def one(job: Job) -> tuple[str, int, list[str]]:
-        return (job.name, *_watch(job.command, {**job.env, **ALONE}, title=job.name))
-
     with ThreadPoolExecutor(max_workers=2) as pool:
-        return list(pool.map(one, jobs))
+        return [result for results in pool.map(run_titled, jobs) for result in results]
+
+
+def run_titled(job: Job) -> list[tuple[str, int, list[str]]]:
+    """Runs a job and, if it crashes, its parts as well: the crash stays among the results."""
+    code, lines = _watch(job.command, {**job.env, **ALONE}, title=job.name)
+    found = [(job.name, code, lines)]
+    if not lines:
+        for part in job.parts:
+            found += run_titled(part)
+    return found
 
 
 def _watch(command: list[object], env: Mapping[str, str | None], title: str | None = None) -> tuple[int, list[str]]:

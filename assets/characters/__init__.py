@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from . import biped, quadruped
 from .choreography import FPS
 from .figure import Bone, Clip, Eye, Figure, Skin, skin
@@ -29,11 +31,17 @@ def create(name: str):
 
     from .scene import build
 
-    armature, body = build(FIGURES[name]())
+    armature, body = build(FIGURES[name](), _skin(name))
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = FPS, 1.0
     use_action(armature, CLIPS[name][0])
     return armature, body
+
+
+@cache
+def _skin(name: str) -> Skin:
+    """Returns the skin of a figure, which takes seconds to make."""
+    return skin(FIGURES[name]())
 
 
 def use_action(armature, name: str) -> None:

@@ -12,10 +12,13 @@ from .figure import Figure, Skin, skin
 COLOUR_ATTRIBUTE = "Colour"
 
 
-def build(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Adds armature and skinned mesh of a figure to the scene, with an action for each clip. Returns both."""
+def build(figure: Figure, surface: Skin | None = None) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Adds armature and skinned mesh of a figure to the scene, with an action for each clip. Returns both.
+
+    `surface`: the figure's skin, if it was made before.
+    """
     armature = _armature(figure)
-    surface = skin(figure)
+    surface = surface or skin(figure)
     body = _body(figure.name, surface)
     for number, bone in enumerate(figure.bones):
         group = body.vertex_groups.new(name=bone.name)

@@ -8,11 +8,15 @@ import sys
 import types
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from demo.look import measures
 from demo.look.recording import Clip, Recording
+
+if TYPE_CHECKING:
+    import thew
 
 
 def _logic(name: str):
@@ -50,8 +54,8 @@ FARTHEST = 0.1
 class Character:
     """Lattice and body of one recording, made as the extension makes them."""
 
-    def __init__(self, recording: Recording, settings: dict | None = None) -> None:
-        """Builds them. `settings` override the defaults by their names."""
+    def __init__(self, recording: Recording, settings: dict | None = None, body: thew.Body | None = None) -> None:
+        """Builds them, or takes a body that the extension made. `settings` override the defaults by their names."""
         import thew
 
         chosen = {"cells_across": CELLS_ACROSS, **MATERIAL, **BODY, **MOTION, **(settings or {})}
@@ -59,17 +63,21 @@ class Character:
         self.start = chosen.pop("motion_start", cycles.AUTOMATIC)
         self.motion = {name: chosen.pop(name) for name in MOTION}
         cells, material = chosen.pop("cells_across"), {name: chosen.pop(name) for name in MATERIAL}
-        r = recording
-        self.surface = thew.Surface(np.ascontiguousarray(r.rest), np.ascontiguousarray(r.triangles))
-        beside = {"elsewhere": r.elsewhere} if len(r.elsewhere) else {}  # older wheels do not have it
-        skeleton = thew.Skeleton(r.names, r.parents, r.heads, r.tails, **beside)
-        self.skeleton = skeleton.refit_tails(self.surface, r.weights)
-        self.lattice = thew.Lattice.enclose(self.surface, self.skeleton, r.weights, cells_across=cells)
-        parts = self.surface, self.skeleton, self.lattice, thew.Material(**material)
-        self.body = thew.Body(*parts, region_weights=r.weights, **chosen)
+        self.body = body or self._build(cells, thew.Material(**material), chosen)
+        self.surface, self.skeleton, self.lattice = self.body.surface, self.body.skeleton, self.body.lattice
         self.offsets = hasattr(thew.Clip, "offsets")
         if not self.offsets:  # such wheels only have bends as the lattice makes them
             del self.motion["elastic_joints"]
+
+    def _build(self, cells: float, material: thew.Material, chosen: dict) -> thew.Body:
+        import thew
+
+        r = self.recording
+        surface = thew.Surface(np.ascontiguousarray(r.rest), np.ascontiguousarray(r.triangles))
+        beside = {"elsewhere": r.elsewhere} if len(r.elsewhere) else {}  # older wheels do not have it
+        skeleton = thew.Skeleton(r.names, r.parents, r.heads, r.tails, **beside).refit_tails(surface, r.weights)
+        lattice = thew.Lattice.enclose(surface, skeleton, r.weights, cells_across=cells)
+        return thew.Body(surface, skeleton, lattice, material, region_weights=r.weights, **chosen)
 
     def shown(self, clip: Clip) -> np.ndarray:
         """Returns the shown vertices of one clip, metres, [f - 1, n, 3]: the skin plus the offsets of the flesh."""

@@ -22,6 +22,7 @@ impl SimulationError {
     }
 
     /// Returns whether the motion itself failed, rather than an argument being wrong.
+    #[cfg(all(feature = "python", not(test)))]
     pub(crate) fn is_motion_failure(&self) -> bool {
         match self {
             Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => true,

@@ -51,7 +51,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "python")]
+#[cfg(all(feature = "python", not(test)))]
 pub(crate) use check::check_modes;
 pub use constraints::{Hold, HoldTarget};
 pub use deform::DeformSettings;
@@ -65,5 +65,5 @@ pub(crate) use simulation::balance;
 pub use simulation::{ModalSettings, ModalSimulation};
 pub(crate) use stored::StoredModes;
 pub use system::ModalSystem;
-#[cfg(feature = "python")]
+#[cfg(all(feature = "python", not(test)))]
 pub(crate) use system::node_mask;

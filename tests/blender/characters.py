@@ -12,7 +12,7 @@ import bpy
 from helpers import activate, part
 
 #: The tests look at this many frames of a clip and at this many meshes of a character, the largest ones.
-FRAMES = 60
+FRAMES = 36
 MESHES = 2
 ACCELERATES = re.compile(r"run|gallop|jump|trot", re.IGNORECASE)
 FAST = re.compile(r"run|gallop|jump|trot|attack|dance|cheer|fly flap", re.IGNORECASE)

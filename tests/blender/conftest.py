@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests the extension in a real Blender (`bpy` from the package index), one process per test file.
+"""Tests the extension in a real Blender (`bpy` from the package index); several files may share a process.
 
 With `THEW_ZIP` the zip is installed into a clean profile as an artist installs it; without it the add-on is taken from the
 source folder, and `import thew` must find the wheel. `THEW_DATA` names the folder of real characters, if there is one.
@@ -113,3 +113,31 @@ def straight_character(scene):
     body.thew.elastic_joints = 1.0  # nothing bends: it only lets things press four times as hard
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     return body
+
+
+@pytest.fixture
+def dancer(scene):
+    """Builds (mesh with flesh, armature) with the actions Run (active), Walk and Turn."""
+    from dancing import make_dancer
+
+    body, rig = make_dancer()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
+@pytest.fixture(scope="session")
+def saved_walk(addon, tmp_path_factory):
+    """Builds (file, shapes) of a small character with a bake in rest space."""
+    from exporting import make_baked_walk
+
+    path = tmp_path_factory.mktemp("walk") / "baked.blend"
+    return path, make_baked_walk(path)
+
+
+@pytest.fixture
+def baked_walk(saved_walk):
+    """Opens the character with a bake, and yields (mesh, armature, shapes)."""
+    from exporting import open_baked_walk
+
+    path, shapes = saved_walk
+    return (*open_baked_walk(path), shapes)

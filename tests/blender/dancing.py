@@ -7,8 +7,10 @@ import math
 
 import bpy
 import numpy as np
-from helpers import activate, animate, make_character, part, play
+from helpers import activate, animate, make_character, part, play, size_of
 
+#: Whether actions hold animations of several data blocks.
+SLOTS = bpy.app.version >= (4, 4)
 #: Actions of the character: first and last key, hop and bend. The fractional one begins before frame 0.
 ACTIONS = {"Run": (1.0, 20.0, 0.08, 0.25), "Walk": (11.0, 32.0, 0.05, -0.35), "Turn": (-4.5, 9.25, 0.06, 0.5)}
 
@@ -110,3 +112,39 @@ def weights(body) -> dict[str, float]:
     """Returns the values of the baked keys at the scene's frame, those that are not 0."""
     keys = part("scene.writing").baked_keys(body)
     return {key.name: key.value for key in keys if key.value != 0.0}
+
+
+def bake_clips(**options) -> None:
+    """Bakes the active object."""
+    assert bpy.ops.thew.bake(**options) == {"FINISHED"}
+
+
+def listed_clips(body, name="Shape Keys") -> dict[str, tuple[int, int]]:
+    """Returns the clips of a bake, with their frames."""
+    return {clip.label: (clip.start, clip.end) for clip in body.thew.bakes[name].clips}
+
+
+def assert_same(shapes, others) -> None:
+    """Checks that shapes are the same to the precision of what plays them."""
+    assert np.abs(shapes - others).max() < 1e-5 * size_of(others[0])
+
+
+def key_bytes(body, start="") -> dict[str, bytes]:
+    """Returns the contents of the keys whose names begin with `start`."""
+    found = {}
+    for key in body.data.shape_keys.key_blocks:
+        if key.name.startswith(start):
+            flat = np.empty(3 * len(body.data.vertices), dtype=np.float32)
+            key.points.foreach_get("co", flat)
+            found[key.name] = flat.tobytes()
+    return found
+
+
+def animation_of(rig) -> tuple:
+    """Returns what an armature plays, and the pose that it is in."""
+    data = rig.animation_data
+    slot = data.action_slot.identifier if SLOTS and data.action_slot is not None else None
+    bones = [(*bone.location, *bone.rotation_euler, *bone.scale) for bone in rig.pose.bones]
+    tracks = [(t.name, t.mute, t.is_solo, [(s.name, s.mute, s.influence) for s in t.strips]) for t in data.nla_tracks]
+    settings = data.use_nla, data.use_tweak_mode, data.action_blend_type, data.action_influence
+    return data.action, slot, bones, tracks, settings

@@ -116,7 +116,7 @@ def test_character_passes(addon, tried_clips, file):
         assert bpy.ops.thew.bake() == {"FINISHED"}
         assert np.abs(play(obj, chosen) - live).max() < 1e-5 * max(box, np.abs(live).max())
         assert bpy.ops.thew.show_live() == {"FINISHED"}
-        if obj is meshes()[0] and not FAST:
+        if obj is meshes()[0] and not FAST and file.suffix != ".fbx":  # that one is there as glTF too
             faults += manners(flesh, maps)
         complaints += [f"{action.name}, {obj.name}: {text}" for text in faults]
     assert complaints == []

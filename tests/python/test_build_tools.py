@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools import archives, checks, licences, products
+from tools.environments import BLENDERS
 from tools.shell import ROOT, BuildError
 
 MANIFEST = """
@@ -103,6 +104,32 @@ def test_licence_expressions(expression, fine):
 def test_closing_line_recognised(line, closes):
     """The closing line of a test run is told from lines that only look like one."""
     assert bool(checks.CLOSING.match(line)) is closes
+
+
+def test_blender_jobs_hold_each_file():
+    """Each test file is in one job of the first Blender, and all but the shared ones are in one of the other."""
+    files = {file.name for file in (ROOT / "tests" / "blender").glob("test_*.py")}
+    for blender, wanted in zip(BLENDERS, (files, files - checks.ALIKE), strict=True):
+        jobs = checks.blender_jobs([blender], {})
+        run = [word.name for job in jobs for word in job.command if getattr(word, "name", "").startswith("test_")]
+        assert len(run) == len(set(run)) and set(run) <= wanted
+        plain = {name for name in wanted - set(run) if "import bpy" in (ROOT / "tests" / "blender" / name).read_text()}
+        assert not plain and (blender != BLENDERS[0] or set(run) == files)
+        assert all([part.command[-1] for part in job.parts] == job.command[2:] for job in jobs if job.parts)
+
+
+def test_crash_runs_parts():
+    """The files after a crash are run by themselves, and the crash remains a failure."""
+    ends = [sys.executable, "-c", "print('1 passed in 0.01s')"]
+    parts = tuple(checks.Job(name, ends, {}) for name in ("one", "other"))
+    crashes = checks.Job("both", [sys.executable, "-c", "import os; os.abort()"], {}, parts)
+    found = checks.run_titled(crashes)
+    assert [(name, code == 0, lines) for name, code, lines in found] == [
+        ("both", False, []),
+        ("one", True, ["1 passed in 0.01s"]),
+        ("other", True, ["1 passed in 0.01s"]),
+    ]
+    assert len(checks.run_titled(checks.Job("fine", ends, {}, parts))) == 1
 
 
 def test_licence_text_lists_crates():

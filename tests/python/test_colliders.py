@@ -184,8 +184,8 @@ def test_deep_start_recovers_slowly(limb):
 
 def test_clip_with_colliders_cut(limb, tmp_path):
     """A clip with colliders has the same bits however it is cut, saved and extended."""
-    poses = np.stack([pose_at(y=0.01 * i) for i in range(20)])
-    bumps = np.stack([BLOCK + [0, 0, 0.004 * np.sin(0.5 * i)] for i in range(20)])
+    poses = np.stack([pose_at(y=0.01 * i) for i in range(13)])
+    bumps = np.stack([BLOCK + [0, 0, 0.004 * np.sin(0.5 * i)] for i in range(13)])
     colliders = [mesh(BLOCK, FACES, motion=bumps, friction=0.6), mesh(SQUARE + [0, 0, 0.225], SPLIT)]
     settings = {"gravity": (0, 0, 0), "contact": thew.Contact(), "colliders": colliders}
     whole = thew.simulate(limb, poses, 24.0, **settings)

@@ -14,14 +14,25 @@ import thew
 FRAME = 1 / 24
 
 
-@pytest.fixture(scope="module")
-def elbow():
+def make_elbow(segments, rings, cells_across):
     """Builds an arm whose skin is fine enough to count what passes through it."""
-    vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
+    vertices, triangles = shapes.arm(segments=segments, rings=rings, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
-    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=14)
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=cells_across)
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+@pytest.fixture(scope="module")
+def elbow():
+    """Builds an arm that folds."""
+    return make_elbow(26, 80, 12)
+
+
+@pytest.fixture(scope="module")
+def fine_elbow():
+    """Builds the arm with a finer skin and lattice, for what is bent farthest."""
+    return make_elbow(32, 100, 14)
 
 
 def bent_simulation(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.0, hold=8, **options):  # noqa: B008
@@ -45,34 +56,36 @@ def penetrating_vertices(vertices, triangles):
     return np.flatnonzero(thew.Surface(vertices, triangles).winding_number(vertices + step * normals) > 0.5)
 
 
-def test_elbow_folds_without_penetration(elbow):
+def test_elbow_folds_without_penetration(fine_elbow):
     """A folding elbow does not pass through itself, keeps its volume and only pushes."""
     # As the lattice has it; the default method shows its joints otherwise.
-    triangles, whole = elbow.surface.triangles, elbow.surface.volume
+    triangles, whole = fine_elbow.surface.triangles, fine_elbow.surface.volume
     for degrees in (120, 148):
-        free, touching = (bent_simulation(elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
+        free, touching = (bent_simulation(fine_elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
         through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
         assert through[0] > 100 and through[1] <= 0.05 * through[0]
         assert free.inverted_cells() > 0 and touching.inverted_cells() == 0
         assert thew.Surface(touching.positions(), triangles).volume > 0.88 * whole
         contacts = touching.contacts()
-        assert len(contacts) > 20 and contacts.gaps.min() > -2e-3 * elbow.surface.size
+        assert len(contacts) > 20 and contacts.gaps.min() > -2e-3 * fine_elbow.surface.size
         # Pushed, never pulled.
         assert (np.einsum("ij,ij->i", contacts.forces, contacts.normals) >= 0.0).all()
         assert len(free.contacts()) == 0
 
 
 @pytest.mark.parametrize(("degrees", "joints"), [(120, 0.0), (148, 0.0), (148, 1.0)])
-def test_contact_reduces_skinning_overlap(elbow, degrees, joints):
+def test_contact_reduces_skinning_overlap(fine_elbow, degrees, joints):
     """Contact leaves little overlap where skinning alone passes through itself."""
-    triangles, size = elbow.surface.triangles, elbow.surface.size
-    free, touching = (bent_simulation(elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact()))
+    triangles, size = fine_elbow.surface.triangles, fine_elbow.surface.size
+    free, touching = (
+        bent_simulation(fine_elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact())
+    )
     through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
     assert through[0] > 200 and through[1] < 0.2 * through[0]
     volumes = [thew.Surface(s.positions(), triangles).volume for s in (free, touching)]
     assert volumes[1] > volumes[0] and touching.inverted_cells() == 0
     # Far from the bend what is shown is as without.
-    away = np.abs(elbow.surface.vertices[:, 0] - 0.5) > 0.45
+    away = np.abs(fine_elbow.surface.vertices[:, 0] - 0.5) > 0.45
     assert np.abs((touching.offsets() - free.offsets())[away]).max() < 5e-3 * size
 
 
@@ -179,7 +192,7 @@ def test_contact_thread_count():
         done = subprocess.run([sys.executable, "-c", code, folder], env=env, capture_output=True, text=True, check=True)
         return done.stdout
 
-    assert digest(1) == digest(2) == digest(5)
+    assert digest(1) == digest(3)
 
 
 def test_parting_limbs_release(elbow):
@@ -454,7 +467,7 @@ def test_firm_flesh_contact_depth(depth):
         body = thick_arm(thew.Material(young=young), flesh=np.full(2810, flesh))
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], elastic_joints=1.0)
         simulation.reset(pose_beside())
-        for _ in range(36):
+        for _ in range(24):
             simulation.advance(pose_beside(), FRAME)
         return max(0.0, -0.12 + depth - simulation.positions()[:, 2].min())
 

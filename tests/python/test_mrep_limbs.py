@@ -318,11 +318,11 @@ def test_correspond_mirrored():
 
 @pytest.fixture(scope="module")
 def hand():
-    """Builds a person, bones in place, and a lattice with prisms along the fingers of the left hand."""
+    """Builds a person, bones in place, and a lattice with prisms along four fingers of the left hand."""
     c = glb.character("m2m_human")
     skeleton = c.skeleton.refit_tails(c.surface, c.weights)
     tubes = []
-    fingers = ("thumb", "index", "middle", "ring", "pinky")
+    fingers = ("thumb", "index", "middle", "ring")
     for finger in fingers:
         bones = [f"{finger}_0{i}_l" for i in (1, 2, 3)]
         tubes.append(fit_tube(c.surface, skeleton, c.weights, bones).mrep)

@@ -252,7 +252,7 @@ def test_scene_thread_count():
         done = subprocess.run([sys.executable, "-c", code, folder], env=env, capture_output=True, text=True, check=True)
         return done.stdout
 
-    assert digest(1) == digest(2) == digest(5)
+    assert digest(1) == digest(3)
 
 
 def test_scene_with_collider(ball):
@@ -344,14 +344,14 @@ def test_shots_share_equal_colliders(ball):
 
     def floor():
         block = thew.Surface(*shapes.box((2.0, 2.0, 0.2)))
-        return thew.Collider(block, motion=shapes.turn_about(np.zeros(3), shift=(0, 0, -0.28))[None].repeat(4, axis=0))
+        return thew.Collider(block, motion=shapes.turn_about(np.zeros(3), shift=(0, 0, -0.28))[None].repeat(3, axis=0))
 
-    poses = [[pose_at(0, 0, 0)] * 4, [pose_at(0.36, 0, 0)] * 4]
+    poses = [[pose_at(0, 0, 0)] * 3, [pose_at(0.36, 0, 0)] * 3]
     shots = [thew.Shot(ball, run, 24, contact=thew.Contact(), colliders=[floor()]) for run in poses]
     once = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), colliders=[floor()])
     for clip, other in zip(thew.simulate_shots(shots), once, strict=True):
         assert np.array_equal(np.asarray(clip), np.asarray(other))
-        assert clip.contacts(3).other_bodies.max() == 2
+        assert clip.contacts(2).other_bodies.max() == 2
 
 
 def test_contact_notes_bones(tmp_path, capsys):

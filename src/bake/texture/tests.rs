@@ -257,91 +257,108 @@ fn textures_are_deterministic() {
     }
 }
 
-/// Unusable names, settings and rest shapes are refused, and nothing is left behind; a stop keeps earlier files.
-#[test]
-fn textures_refuse_bad_input() {
+/// Writes two clips of 2 frames under these names, which must be refused and leave nothing behind.
+fn refusal(names: &[&str], rest: &[f32], settings: &TextureSettings) -> BakeError {
     let folder = TestFolder::new();
-    let inside = folder.0.join("new");
     let clip = waves(2, 0.0);
     let frames = VertexFrames::new([&clip[..], &clip[..]], VERTICES).unwrap();
+    let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+    let content = (&names[..], &frames);
+    let inside = folder.0.join("new");
+    let error = write_vertex_texture(&inside, content, rest, None, settings, &Silent).unwrap_err();
+    assert!(folder.names().is_empty(), "{error}");
+    error
+}
+
+/// Names of clips that are alike, empty or too few are refused, and names that are no file's.
+#[test]
+fn textures_refuse_names() {
     let good = settings(TextureFormat::Exr, 8192);
-    let names = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
-    let refused = |names: &[String], rest: &[f32], settings: &TextureSettings| {
-        let error = write_vertex_texture(&inside, (names, &frames), rest, None, settings, &Silent)
-            .unwrap_err();
-        assert!(folder.names().is_empty(), "{error}");
-        error
-    };
-    let (two, rest) = (names("a", "b"), rest());
     assert!(matches!(
-        refused(&names("a", "a"), &rest, &good),
+        refusal(&["a", "a"], &rest(), &good),
         BakeError::Name { what: "clip", .. }
     ));
     assert!(matches!(
-        refused(&names("a", ""), &rest, &good),
+        refusal(&["a", ""], &rest(), &good),
         BakeError::Name { .. }
     ));
     assert!(matches!(
-        refused(&two[..1], &rest, &good),
+        refusal(&["a"], &rest(), &good),
         BakeError::Length { .. }
     ));
-    assert!(matches!(
-        refused(&two, &rest[3..], &good),
-        BakeError::Length { .. }
-    ));
-    let mut broken = rest.clone();
-    broken[4] = f32::NAN;
-    assert_eq!(
-        refused(&two, &broken, &good),
-        BakeError::Point {
-            what: "rest",
-            vertex: 1
-        }
-    );
-    broken[4] = 70_000.0;
-    let place = BakeError::HalfRange {
-        clip: 0,
-        frame: 0,
-        vertex: 1,
-    };
-    assert_eq!(refused(&two, &broken, &good), place);
-    for fps in [0.0, -1.0, f64::NAN] {
-        let settings = TextureSettings {
-            fps,
-            ..good.clone()
-        };
-        assert!(matches!(
-            refused(&two, &rest, &settings),
-            BakeError::Setting { what: "fps", .. }
-        ));
-    }
     for name in ["", "a/b", "..", ".hidden", "a\\b"] {
         let settings = TextureSettings {
             name: name.into(),
             ..good.clone()
         };
         assert!(matches!(
-            refused(&two, &rest, &settings),
+            refusal(&["a", "b"], &rest(), &settings),
             BakeError::Name {
                 what: "texture",
                 ..
             }
         ));
     }
+}
+
+/// Rest shapes of another length, not finite or beyond half floats, rates and sizes out of range are refused by place.
+#[test]
+fn textures_refuse_numbers() {
+    let good = settings(TextureFormat::Exr, 8192);
+    let refused = |rest: &[f32], settings: &TextureSettings| refusal(&["a", "b"], rest, settings);
+    let mut broken = rest();
     assert!(matches!(
-        refused(&two, &rest, &settings(TextureFormat::Png, 3)),
+        refused(&broken[3..], &good),
+        BakeError::Length { .. }
+    ));
+    broken[4] = f32::NAN;
+    let point = BakeError::Point {
+        what: "rest",
+        vertex: 1,
+    };
+    assert_eq!(refused(&broken, &good), point);
+    broken[4] = 70_000.0;
+    let place = BakeError::HalfRange {
+        clip: 0,
+        frame: 0,
+        vertex: 1,
+    };
+    assert_eq!(refused(&broken, &good), place);
+    for fps in [0.0, -1.0, f64::NAN] {
+        let settings = TextureSettings {
+            fps,
+            ..good.clone()
+        };
+        assert!(matches!(
+            refused(&rest(), &settings),
+            BakeError::Setting { what: "fps", .. }
+        ));
+    }
+    assert!(matches!(
+        refused(&rest(), &settings(TextureFormat::Png, 3)),
         BakeError::TextureSize { .. }
     ));
+}
 
-    write(&inside, &good).unwrap();
-    let before = fs::read(inside.join("offsets.exr")).unwrap();
+/// A write that is stopped keeps earlier files.
+#[test]
+fn stopped_textures_keep_earlier_files() {
+    let folder = TestFolder::new();
+    let good = settings(TextureFormat::Exr, 8192);
+    write(&folder.0, &good).unwrap();
+    let before = fs::read(folder.0.join("offsets.exr")).unwrap();
+    let clip = waves(2, 0.0);
+    let frames = VertexFrames::new([&clip[..], &clip[..]], VERTICES).unwrap();
+    let names = ["a", "b"].map(String::from);
     for stop_at in [0.0, 0.2] {
         let stop = |fraction: f64, _: &str| fraction < stop_at;
-        let stopped = write_vertex_texture(&inside, (&two, &frames), &rest, None, &good, &stop);
+        let content = (&names[..], &frames);
+        let stopped = write_vertex_texture(&folder.0, content, &rest(), None, &good, &stop);
         assert!(matches!(stopped, Err(BakeError::Cancelled(_))));
     }
-    assert_eq!(fs::read(inside.join("offsets.exr")).unwrap(), before);
-    assert_eq!(fs::read_dir(&inside).unwrap().count(), 2);
+    let after = fs::read(folder.0.join("offsets.exr")).unwrap();
+    assert_eq!(after, before);
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 
 /// Cut, changed and exchanged files are refused in a sentence or read, and never end the process.

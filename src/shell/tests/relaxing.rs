@@ -99,9 +99,10 @@ fn relax_keeps_fixed_vertices() {
 /// Crumpled, folded and crushed shapes come out with less energy.
 #[test]
 fn relax_lowers_crumpled_shapes() {
-    let shell = shell(sheet([24, 24], [1.0, 1.0]));
+    let shell = shell(sheet([14, 14], [1.0, 1.0]));
     let rest = shell.rest();
-    let edge = 1.0 / 24.0;
+    let edge = 1.0 / 14.0;
+    let middle = rest.len() / 2;
     let folded = rest
         .iter()
         .map(|x| Vec3::new((x.x - 0.5).abs(), x.y, 1e-3 * x.x))
@@ -109,9 +110,9 @@ fn relax_lowers_crumpled_shapes() {
     let crumpled = perturb(rest, 2.0 * edge, 5);
     let crushed = rest.iter().map(|x| x * 1e-3).collect();
     let mut spike = rest.to_vec();
-    spike[300].z += 3.0;
+    spike[middle].z += 3.0;
     let mut inside_out = rest.to_vec();
-    inside_out[300].x += 3.0 * edge;
+    inside_out[middle].x += 3.0 * edge;
     for (name, x) in [
         ("folded", folded),
         ("crumpled", crumpled),
@@ -144,7 +145,7 @@ fn relax_lowers_noisy_meshes() {
         return;
     };
     for (name, noise, share) in [
-        ("dinosaur_apatosaurus_28098", 0.03, 0.2),
+        ("wingnut", 0.03, 0.2),
         ("spot_low_resolution", 0.03, 1e-3),
         ("spot_low_resolution", 0.3, 1e-3),
     ] {

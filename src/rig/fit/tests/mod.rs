@@ -396,7 +396,7 @@ fn fit_independent_of_history() {
         points.iter_mut().for_each(|p| p.place.x += 0.03);
         points
     };
-    for rig in &rigs {
+    for rig in rigs.iter().step_by(4) {
         let points = wanted(rig);
         used.fit(rig, &points[1..], &RigFitSettings::default())
             .unwrap();
@@ -416,11 +416,7 @@ fn fit_approaches_unreachable_targets() {
     let body = body();
     let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
-        for away in [
-            Vec3::new(0.5, 0.0, 0.0),
-            Vec3::new(-30.0, 60.0, 10.0),
-            Vec3::new(1e6, 0.0, 0.0),
-        ] {
+        for away in [Vec3::new(0.5, 0.0, 0.0), Vec3::new(1e6, 0.0, 0.0)] {
             let eta = rig.last_parameters();
             let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 2));
             points.iter_mut().for_each(|p| p.place += away);
