@@ -276,7 +276,7 @@ def bake_one(obj, scene, view_layer, clip_task: baking.ClipTask | None = None, *
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
-        notes = [sentence(text) for text in baked.remarks]
+        notes = [sentence(text) for text in (*baked.figures, *baked.remarks)]
         if not (obj.thew.made.rides or baked.clips):
             notes += [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
@@ -79,7 +79,7 @@ def kept(pending: PendingBake) -> list[ThewClip]:
 
 
 def store(pending: PendingBake, target: Target, names: list[str]) -> None:
-    """Records a bake that was swapped in, and makes it the one that plays. `names`: of what was made."""
+    """Records a bake that was swapped in beside the clips that it replaces, which `finish` takes away. `names`: of what was made."""
     obj, request, plans = pending.obj, pending.request, [each.plan for each in pending.clips]
     bake = former(pending)
     if bake is None:
@@ -99,11 +99,45 @@ def store(pending: PendingBake, target: Target, names: list[str]) -> None:
     )
     for at in range(len(pending.clips)):
         fill(bake.clips.add(), pending, at)
+    pending.gone = [index for index, goes in enumerate(goes_of) if goes]
+
+
+def finish(pending: PendingBake) -> None:
+    """Takes away the records of clips that were replaced, and makes the bake the one that plays."""
+    obj, bake = pending.obj, former(pending)
     # Only now, so that the new clips inherit what was made for the former ones.
-    for index in reversed([index for index, goes in enumerate(goes_of) if goes]):
+    for index in reversed(pending.gone):
         writing.release(obj, bake.clips[index])
         bake.clips.remove(index)
     saved_bakes.choose(obj, bake)
+
+
+def keep(pending: PendingBake) -> dict[str, Any] | None:
+    """Returns what `restore` needs of the record that `store` changes; None where there is none yet."""
+    bake = former(pending)
+    if bake is None:
+        return None
+    values = {each.identifier: getattr(bake, each.identifier) for each in bake.bl_rna.properties if is_value(each)}
+    return values | {"clips": len(bake.clips)}
+
+
+def is_value(each: bpy.types.Property) -> bool:
+    """Returns whether a property of a record holds one value that can be set."""
+    return each.type not in {"COLLECTION", "POINTER"} and not each.is_readonly
+
+
+def restore(pending: PendingBake, kept: dict[str, Any] | None) -> None:
+    """Undoes `store`, also an unfinished one."""
+    bake, bakes = former(pending), pending.obj.thew.bakes
+    if kept is None:
+        if bake is not None:
+            bakes.remove(bakes.find(bake.name))
+        return
+    for name, value in kept.items():
+        if name != "clips":
+            setattr(bake, name, value)
+    while len(bake.clips) > kept["clips"]:
+        bake.clips.remove(len(bake.clips) - 1)
 
 
 def fill(clip: ThewClip, pending: PendingBake, at: int) -> None:

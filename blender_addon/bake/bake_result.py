@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..logic.errors import sentence
-from ..logic.names import describe
+from ..logic.health import shorten
 from ..logic.sentences import join_words, percent, plural
 from ..saved import bakes as saved_bakes
-from ..scene.bakes import describe_bake, moves_bones
+from ..scene.bakes import describe_bake
 
 #: Largest miss that is not reported, as a part of the size. It is a fifth of a pixel of a body that fills 2,160 lines.
 MIN_VISIBLE_MISS = 1e-4
+#: Smallest error that the message states, in metres: exact keys miss the flesh by rounding, far below.
+MIN_STATED_ERROR = 1e-5
+#: Longest name of an object in the message, of which the status bar shows about 100 letters.
+MAX_NAME = 24
 
 
 @dataclass
@@ -30,18 +34,31 @@ class BakeResult:
     clips: list[str] = field(default_factory=list)  # names of the actions that were baked
     remarks: list[str] = field(default_factory=list)  # sentences about what was left out
     bake: str = ""  # the name of the bake
+    figures: list[str] = field(default_factory=list)  # sentences about what it misses, which its record tells too
+
+    @property
+    def notes(self) -> list[str]:
+        """Returns what is said of this bake once, as sentences: its record keeps them."""
+        along = f"{join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along" if self.riders else ""
+        return [sentence(text) for text in (*self.remarks, along) if text]
+
+    @property
+    def details(self) -> list[str]:
+        """Returns everything beside the message, as sentences. The foldout Bake shows it."""
+        told = [sentence(text) for text in (miss_remark(self.miss), *self.figures, self.unbaked) if text]
+        return [*told, *self.notes, *map(sentence, self.warnings)]
 
     def message(self, obj: bpy.types.Object) -> str:
-        """Returns the message for the artist."""
+        """Returns the message for the artist, short enough for the status bar: the largest error first."""
         bake = saved_bakes.named(obj, self.bake)
-        what = bake_text(bake, obj, len(self.names))
-        space = " in rest space" if self.space == "REST" else " in posed space"
-        text = f"{describe(obj)} plays {what}{'' if moves_bones(bake) else space}."
-        for remark in (miss_remark(self.miss), self.unbaked, *self.remarks):
-            text += f" {sentence(remark)}" if remark else ""
-        if self.riders:
-            text += f" {join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
-        return " ".join([text, *(sentence(warning) for warning in self.warnings)])
+        name = shorten(obj.name, MAX_NAME)
+        what = f"“{name}” plays {bake_text(bake, obj, len(self.names))}"
+        off = max((clip.error for clip in bake.clips), default=0.0) if bake is not None else 0.0
+        text = f"{1e3 * off:.2g} mm off at most: {what}" if off >= MIN_STATED_ERROR else what
+        left = len(self.details) - len(self.figures)
+        if self.warnings:
+            return f"{text}; {plural(len(self.warnings), 'warning')} in the foldout Bake"
+        return f"{text}; {plural(left, 'remark')} in the foldout Bake" if left else text
 
 
 def bake_text(bake: saved_bakes.ThewBake | None, obj: bpy.types.Object, count: int) -> str:

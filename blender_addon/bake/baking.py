@@ -56,6 +56,7 @@ class Wanted:
     image: str = "EXR"  # format of textures
     bones: int = 16  # most helper bones of each mesh
     influences: int = 4  # most bones of a vertex, helpers among them
+    regions: int = 1  # most parts of the mesh with compressed keys of their own
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,7 @@ def bake(
     updates.evaluate_own_curves(view_layer)
     if cast.alone:
         jobs.settle(cast.body, register.state_of(cast.body), scene)
-    remarks = [*remarks, *targets.remarks_of(target, request, cast.objects), *left_remarks(cast, target)]
-    return result_of(cast.objects, request, names[0], plans, remarks, scene)
+    return result_of(cast.objects, target, request, names[0], plans, [*remarks, *left_remarks(cast, target)], scene)
 
 
 def cast_of(obj: bpy.types.Object, target: Target) -> Cast:
@@ -175,7 +175,7 @@ def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeReq
     folder = wanted.folder.strip() or (bake_files.chosen_folder(bake.clips) if bake is not None else "")
     return BakeRequest(
         name, space, tolerance, wanted.replace, folder=folder, image=wanted.image,
-        bones=wanted.bones, influences=wanted.influences,
+        bones=wanted.bones, influences=wanted.influences, regions=wanted.regions,
     )  # fmt: skip
 
 
@@ -230,6 +230,7 @@ def write_parts(target: Target, parts: list[PendingBake], accepts: list[Callable
 
 def result_of(
     objects: list[bpy.types.Object],
+    target: Target,
     request: BakeRequest,
     names: list[str],
     plans: list[ClipPlan],
@@ -241,8 +242,12 @@ def result_of(
     unbaked = unbaked_frames_remark(made, scene) if any(plan.action is None for plan in plans) else ""
     warnings, along = export_check.check_all(objects), [describe(each) for each in objects[1:]]
     clips = [plan.name for plan in plans if plan.action is not None]
-    remarks = [*remarks, *filter(None, map(baked_tension.remark, objects))]
-    return BakeResult(names, made.space, made.miss, unbaked, warnings, along, clips, remarks, request.name)
+    place = target.remark(request) if hasattr(target, "remark") else ""
+    remarks = list(filter(None, [*remarks, place, *map(baked_tension.remark, objects)]))
+    figures = targets.figures_of(target, request, objects)
+    result = BakeResult(names, made.space, made.miss, unbaked, warnings, along, clips, remarks, request.name, figures)
+    made.notes = "\n".join(result.notes)
+    return result
 
 
 def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Task:
@@ -259,7 +264,7 @@ def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Ta
     part = pending(obj, request, scene, [ClipContent(plan, content, source.metres)])
     names = yield from write_parts(target, [part], [source.accept])
     key_playing.follow_shown(obj)
-    return result_of([obj], request, names[0], [plan], targets.remarks_of(target, request, [obj]), scene)
+    return result_of([obj], target, request, names[0], [plan], [], scene)
 
 
 def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

@@ -12,15 +12,20 @@ import numpy as np
 
 from ..logic import native
 from ..logic.errors import Refusal
+from ..logic.key_regions import bone_regions, near_regions
 from ..logic.key_weights import nonnegative
 from ..logic.keys import numbered_name, weight_points
 from ..logic.sentences import plural
 from ..logic.tasks import Task, Work
 from ..saved.bakes import ThewBake
+from ..scene.mesh import basis_positions
 from . import bake_records
 from .key_target import KeyedClip, KeyedMotion, KeyTarget
 from .shape_keys import frame_offsets
 from .target import BakeRequest, ClipContent, Content, Miss, PendingBake, Source
+
+#: Largest number of regions: with more, keys move so few vertices that their names and curves outweigh them.
+MAX_REGIONS = 64
 
 
 class CompressedKeys(KeyTarget):
@@ -37,6 +42,8 @@ class CompressedKeys(KeyTarget):
                 f"Compressed Keys need an error above 0, and {1e3 * request.tolerance:g} mm is none: allow some, or bake Shape Keys, "
                 "which are exact"
             )
+        if not 1 <= request.regions <= MAX_REGIONS:
+            raise Refusal(f"Compressed Keys take 1 to {MAX_REGIONS} regions, and not {request.regions}: choose fewer")
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the offsets of each frame."""
@@ -47,12 +54,14 @@ class CompressedKeys(KeyTarget):
         tolerance = pending.request.tolerance
         rows = [each.content.rows for each in pending.clips]
         metres, matrices = seen_metres(pending.clips)
+        regions = regions_of(pending)
         packed = yield Work(
             "Fitting keys",
             lambda progress: native.core().compress(
                 [np.ascontiguousarray(each, dtype=np.float32) for each in rows],
                 tolerance / metres,
                 matrices=matrices,
+                regions=regions,
                 progress=progress,
             ),
         )
@@ -66,6 +75,7 @@ class CompressedKeys(KeyTarget):
             for each, curve in zip(pending.clips, curves, strict=True)
         ]
         pending.packed = KeyedMotion(names, keys, clips)
+        pending.bake_notes = {"regions": pending.request.regions}
         pending.worst = [
             worst_miss(each, errors, vertices, metres)
             for each, errors, vertices in zip(pending.clips, packed.errors, packed.worst_vertices, strict=True)
@@ -74,6 +84,17 @@ class CompressedKeys(KeyTarget):
     def describe(self, obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the number of keys in words; "" where none are left."""
         return plural(len(bake.key_names), "compressed key") if self.has_keys(obj, bake) else ""
+
+
+def regions_of(pending: PendingBake) -> np.ndarray | None:
+    """Returns the region of each vertex [n], around the bones where they are known, else of near vertices; None for one region."""
+    count = pending.request.regions
+    if count < 2:
+        return None
+    rest, skin = basis_positions(pending.obj.data), pending.clips[0].content.skin
+    if skin is None or len(skin.weights) != len(rest):
+        return near_regions(rest, count)
+    return bone_regions(np.asarray(skin.weights), rest, count)
 
 
 def former_key_count(pending: PendingBake) -> int:

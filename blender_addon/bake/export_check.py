@@ -16,7 +16,7 @@ from ..logic.names import describe
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
 from ..scene import bakes, cache_playing, key_playing, writing
-from . import clips, fbx_traps, gltf_traps, helper_traps, point_traps, skin_traps
+from . import clips, fbx_traps, gltf_traps, helper_traps, key_traps, point_traps, skin_traps
 from .traps import (
     EVALUATED_FORMATS,
     USD_POINTS,
@@ -83,6 +83,8 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     if settings.concerns("FBX"):
         yield from fbx_traps.object_traps(obj, settings)
     yield from skin_traps.traps(obj, settings)
+    if settings.format in {"FBX", "USD"}:
+        yield from key_traps.of_others(obj, settings)
     if settings.exporter:
         yield from skin_traps.left_modifier_traps(obj, settings)
     if settings.known and in_rest_space(obj):

@@ -10,10 +10,9 @@ from typing import Any
 
 import bpy
 
-from ..logic import bake_sizes
 from ..logic.names import describe
-from ..logic.sentences import plural
 from ..scene import animation, key_playing
+from . import key_traps
 from .skin_traps import skin_numbers, stray_bone_traps
 from .traps import (
     NOTICE,
@@ -33,10 +32,6 @@ from .traps import (
 MOVEMENT = 1e-5
 #: Number of frames beyond an action in which its curves are looked at: the check runs at every drawing of its panel.
 FRAMES_BEYOND = 8
-#: Bytes of a normal in a morph target.
-NORMAL_BYTES = 12
-#: Smallest size of normals that is reported, in bytes.
-MIN_NORMALS_SIZE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
     yield from mode_traps(meshes, settings)
     yield from range_traps(meshes, settings, scene)
     for obj in meshes:
-        yield from target_traps(obj, settings)
+        yield from key_traps.of_gltf(obj, settings)
     yield from time_traps(meshes, settings, scene)
 
 
@@ -203,37 +198,6 @@ def moves_beyond(action: bpy.types.Action, first: int, last: int) -> bool:
                 if any(abs(curve.evaluate(frame) - value) > MOVEMENT for frame in frames):
                     return True
     return False
-
-
-def target_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
-    """Yields remarks on the number of morph targets and on the size of their normals."""
-    keys = obj.data.shape_keys.key_blocks
-    count = sum(not key.mute and key != key.relative_key for key in keys[1:])
-    if not count or settings.value("export_morph") is False:
-        return
-    normals = settings.value("export_morph_normal")
-    # glTF 2.0, 3.7.2.2: viewers support eight attributes, a position and a normal each.
-    sure = bake_sizes.SURE_TARGETS if normals else 2 * bake_sizes.SURE_TARGETS
-    if count > sure:
-        most = bake_sizes.MOST_TARGETS
-        text = (
-            f"{describe(obj)} leaves with {plural(count, 'morph target')}: every glTF viewer takes {sure}"
-            f"{' with normals' if normals else ''}, Filament, Bevy and three.js {most}"
-        )
-        text += "; bake Compressed Keys" if count > most else ""
-        yield Trap("gltf_targets", obj, text, level=WARNING if count > most else NOTICE)
-    size = NORMAL_BYTES * count * vertex_count(obj.data)
-    if normals and settings.value("export_normals") is not False and size >= MIN_NORMALS_SIZE:
-        text = (
-            f"Normals of the morph targets of {describe(obj)} take about {size / 1e6:.0f} MB, as much as their shapes: without "
-            "them light falls on the flesh as on the plain skin"
-        )
-        yield setting_trap("export_morph_normal", obj, text, settings, NOTICE, export_morph_normal=False)
-
-
-def vertex_count(mesh: bpy.types.Mesh) -> int:
-    """Returns about how many vertices the file gets: one a corner on flat faces, else at least one a vertex."""
-    return len(mesh.vertices) if all(polygon.use_smooth for polygon in mesh.polygons[:1]) else len(mesh.loops)
 
 
 def time_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:

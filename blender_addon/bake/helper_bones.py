@@ -46,6 +46,7 @@ class NewHelpers:
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     names: list[str] = field(default_factory=list)
     clips: list[ClipCurves] = field(default_factory=list)
+    former: tuple[str, list[CurvePlace]] | None = None  # mark and places of the bones that are replaced
 
     @property
     def places(self) -> list[CurvePlace]:
@@ -146,22 +147,27 @@ class HelperBones:
                     helper_playing.drop_made(clip.new.place.action)
 
     def swap(self, pending: PendingBake) -> list[str]:
-        """Removes the bones of the bake that is replaced, whose names the new ones take."""
-        obj, new, bake = pending.obj, pending.made, bake_records.former(pending)
+        """Notes the bones of the bake that is replaced."""
+        new, bake, request = pending.made, bake_records.former(pending), pending.request
         if bake is not None and bake.token:
             places = [place for clip in bake.clips if (place := helper_playing.place_of(clip)) is not None]
-            helper_playing.remove_parts(obj, bake.token, places)
-        wanted = [bone.parent for bone in pending.packed.bones]
-        names = helper_motion.helper_names(wanted, helper_bones.taken_names(new.armature, without=new.token))
-        helper_bones.rename_bones(new.armature, new.token, names, new.places)
-        helper_weights.rename_helpers(obj, new.token, names)
-        request = pending.request
+            new.former = bake.token, places
         pending.bake_notes = {
             "token": new.token, "resting_error": pending.packed.resting, "holds": pending.packed.holds, "bones": request.bones,
             "influences": request.influences,
         }  # fmt: skip
         pending.notes = [clip_notes(clip) for clip in new.clips]
         return []
+
+    def finish(self, pending: PendingBake) -> None:
+        """Removes the bones of the bake that is replaced, whose names the new ones take."""
+        obj, new = pending.obj, pending.made
+        if new.former is not None:
+            helper_playing.remove_parts(obj, *new.former)
+        wanted = [bone.parent for bone in pending.packed.bones]
+        names = helper_motion.helper_names(wanted, helper_bones.taken_names(new.armature, without=new.token))
+        helper_bones.rename_bones(new.armature, new.token, names, new.places)
+        helper_weights.rename_helpers(obj, new.token, names)
 
 
 def worst_miss(errors: tuple[np.ndarray, np.ndarray], start: int, metres: float) -> Miss:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..logic.keys import CurvePoints
 from ..saved.bakes import ThewBake
-from ..scene import animation, baked_tension, bakes, key_curves, key_playing, poses, writing
+from ..scene import animation, baked_tension, bakes, key_curves, key_playing, key_swaps, poses, writing
 from ..scene.writing import ClipCurves, NewKeys
 from . import bake_records, fbx
 from .target import PendingBake
@@ -92,19 +92,28 @@ class KeyTarget:
             writing.discard(pending.obj, pending.made)
 
     def swap(self, pending: PendingBake) -> list[str]:
-        """Removes the keys of the clips that are replaced. Returns the names of the new ones."""
+        """Lets the new keys take the names of those that are replaced. Returns their names."""
         obj, new, packed = pending.obj, pending.made, pending.packed
         gone, kept = bake_records.replaced(pending), bake_records.kept(pending)
         # If former keys were deleted by hand, the new ones may bear their names.
         former = {name for clip in gone for name in clip.keys.splitlines()} - set(new.names)
         shared = [] if kept and packed.kept is None else self.shared_names(pending)
-        writing.remove_keys_of(obj, [*former, *shared])
-        places = [*key_curves.places_of(obj), *(clip.new.place for clip in new.clips)]
-        names = writing.rename(obj, new.names, packed.names, list(dict.fromkeys(places)))
-        writing.activate_key(obj, new.active)
+        places = list(dict.fromkeys([*key_curves.places_of(obj), *(clip.new.place for clip in new.clips)]))
+        names = key_swaps.swap(obj, [*former, *shared], new.names, packed.names, places, new.swaps)
         obj.thew.made.baked_basis = obj.thew.made.baked_basis or new.made_basis
         pending.notes = [clip_notes(clip, keyed, names) for clip, keyed in zip(new.clips, packed.clips, strict=True)]
         return names
+
+    def restore(self, pending: PendingBake) -> None:
+        """Gives the keys of former bakes their names back."""
+        for done in pending.made.swaps:
+            key_swaps.restore(done)
+
+    def finish(self, pending: PendingBake) -> None:
+        """Removes the keys that are replaced."""
+        for done in pending.made.swaps:
+            key_swaps.finish(done)
+        writing.activate_key(pending.obj, pending.made.active)
 
     def shared_names(self, pending: PendingBake) -> list[str]:
         """Returns the keys of the former bake that no clip owns."""

@@ -14,7 +14,19 @@ from ..logic.sentences import plural
 from ..logic.tasks import Task, span
 from ..saved import bakes as saved_bakes
 from ..scene import animation, bakes, helper_playing, key_playing, writing
-from . import baking, clips, export_check, fbx_traps, finishing, remaking, showing, targets
+from . import (
+    baking,
+    clips,
+    export_check,
+    fbx_traps,
+    fewer_keys,
+    finishing,
+    joining,
+    key_traps,
+    remaking,
+    showing,
+    targets,
+)
 from .traps import ExportSettings, armature_modifiers, clip_ranges, muted_keys, played_range
 
 #: A remedy: `(mesh, scene, view layer)` gives what was done, or the task that does it.
@@ -48,7 +60,7 @@ def show_or_bake(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.
     if export_check.keyed_bake(obj) is not None:
         return show_keys(obj, scene)
     result = yield from baking.bake(obj, scene, view_layer)
-    return result.message(obj)
+    return [*result.details, result.message(obj)]
 
 
 def show_keys(obj: bpy.types.Object, scene: bpy.types.Scene) -> str:
@@ -66,7 +78,31 @@ def replace_cache(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy
         return show_keys(obj, scene)
     form = {"kind": "COMPRESSED", "name": "", "space": None, "tolerance": None}
     result = yield from remaking.bake_again(obj, scene, view_layer, saved_bakes.playing(obj), **form)
-    return result.message(obj)
+    return [*result.details, result.message(obj)]
+
+
+def bake_compressed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Bakes all clips of the present bake as Compressed Keys of the usual error, which play then; the present bake stays, muted."""
+    label = targets.target_by_key("COMPRESSED").label
+    name = label if saved_bakes.named(obj, label) is None else joining.beside(obj, label)
+    bake = saved_bakes.playing(obj)
+    if fewer_keys.is_whole(obj, bake):
+        result = yield from fewer_keys.compress(obj, scene, bake, name, key_traps.USUAL_TOLERANCE)
+    else:
+        form = {"kind": "COMPRESSED", "name": name, "tolerance": None, "regions": 1}
+        result = yield from remaking.bake_again(obj, scene, view_layer, bake, **form)
+    return [*result.details, result.message(obj)]
+
+
+def replace_frame_keys(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Bakes all clips of the present bake as Compressed Keys if it holds a key a frame, and removes all bakes that do."""
+    said = []
+    if saved_bakes.playing(obj).kind == key_traps.FRAME_KEYS:
+        said = yield from bake_compressed(obj, scene, view_layer)
+    for each in [obj, *joining.riders(obj)]:
+        for name in [bake.name for bake in each.thew.bakes if bake.kind == key_traps.FRAME_KEYS]:
+            bakes.remove_bake(each, name)
+    return [f"The keys of each frame of {describe(obj)} are gone", *said]
 
 
 def finish(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
@@ -180,6 +216,8 @@ def bring_armature(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -
 REMEDIES: dict[str, Remedy] = {
     "live": show_or_bake,
     "cache": replace_cache,
+    "gltf_targets": bake_compressed,
+    "many_keys": replace_frame_keys,
     "posed_skin": finish,
     "armatures": bake_posed,
     "preserve_volume": bake_posed,
@@ -200,6 +238,8 @@ REMEDIES: dict[str, Remedy] = {
 DESCRIPTIONS = {
     "live": "Let the baked keys play instead of the live flesh; bake it where there is no bake",
     "cache": "Let shape keys play, which exporters hold: those of another bake, or new Compressed Keys of the same clips",
+    "gltf_targets": "Bake the same clips within 2 mm: a few keys for all frames. The present bake stays in the list, muted",
+    "many_keys": "Bake the same clips within 2 mm, a few keys for all frames, and remove the bakes of a key a frame",
     "posed_skin": "Keep the baked keys and remove the flesh and whatever would deform the mesh a second time",
     **dict.fromkeys(
         ("armatures", "preserve_volume", "bendy_bones", "skin_mask"),

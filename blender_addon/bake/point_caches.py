@@ -7,7 +7,7 @@ A mesh that no armature deforms has its cache before all modifiers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
@@ -33,6 +33,7 @@ class NewCache:
 
     files: bake_files.NewFiles
     modifier: int = 0  # persistent id, of one that was made
+    gone: list[Path] = field(default_factory=list)  # files of the clips that are replaced
 
 
 class PointCache:
@@ -122,12 +123,15 @@ class PointCache:
         pending.made.files.settle()
 
     def swap(self, pending: PendingBake) -> list[str]:
+        """Notes the files of the clips that are replaced."""
+        pending.made.gone = bake_files.owned_files(pending.obj, bake_records.replaced(pending))
+        return []
+
+    def finish(self, pending: PendingBake) -> None:
         """Removes the files of the clips that are replaced."""
         files = pending.made.files
-        gone = bake_files.owned_files(pending.obj, bake_records.replaced(pending))
         files.finish()
-        bake_files.remove_files(set(gone) - {path for _, path in files.moves})
-        return []
+        bake_files.remove_files(set(pending.made.gone) - {path for _, path in files.moves})
 
 
 class PC2(PointCache):

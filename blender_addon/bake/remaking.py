@@ -19,7 +19,7 @@ FIRST_CHOICE = "COMPRESSED"
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
 #: Choices in Bake As… beside the target and its error, which have no first ones of their own.
-FURTHER_CHOICES = ("name", "folder", "image", "bones", "influences")
+FURTHER_CHOICES = ("name", "folder", "image", "bones", "influences", "regions")
 #: All choices in Bake As… that are kept.
 CHOICES = ("target", "tolerance", *FURTHER_CHOICES)
 
@@ -39,6 +39,8 @@ def form_of(bake: ThewBake) -> dict[str, Any]:
     form = {"name": bake.name, "space": bake.space}
     if bake.tolerance > 0.0:
         form["tolerance"] = bake.tolerance
+    if bake.regions > 1:
+        form["regions"] = bake.regions
     if bake_files.files_of(bake.clips):
         form["image"] = image_of(bake)
     if bakes.moves_bones(bake):

@@ -4,7 +4,7 @@
 A target defines how the motion of one object is written. It *prepares* the content of each clip, while that clip plays alone, and
 *packs* the clips together; neither changes anything. It *writes* them next to the former bakes, *swaps* them in when everything
 else is done, and *removes* them. Only `bake_parts` calls `write` and `swap`: if anything fails or is cancelled before the last part
-is written, every object keeps its bakes.
+is swapped, every object keeps its bakes.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ class BakeRequest:
     image: str = "EXR"  # format of textures, an item of `vertex_textures.IMAGES`
     bones: int = 16  # most helper bones of each mesh
     influences: int = 4  # most bones of a vertex, helpers among them
+    regions: int = 1  # most parts of the mesh with keys of their own
 
 
 @dataclass
@@ -128,6 +129,7 @@ class PendingBake:
     notes: list[dict[str, Any]] = field(default_factory=list)
     #: What `swap` notes for the record of the bake, by the names of `saved.bakes.ThewBake`.
     bake_notes: dict[str, Any] = field(default_factory=dict)
+    gone: list[int] = field(default_factory=list)  # indices of the clips of the record that are replaced
     #: Largest distance of each clip from the flesh as it is written, where packing changed that of its content.
     worst: list[Miss] = field(default_factory=list)
 
@@ -138,7 +140,8 @@ class Target(Protocol):
     It may have more: `space`, the only one in which it bakes; `writes_files`, true if it does; `default_tolerance`, the error allowed
     where none is given, in metres; `check_request(request)` and `check_plans(obj, request, plans)`, which refuse before any work;
     `leaves(obj)`, whether a rider stays as it is; `remark(request)` and `result_remark(obj, bake)`, sentences for the artist; and
-    `settle(pending)`, which moves files to their places after every object's `write`, and which `discard` undoes.
+    `settle(pending)`, which moves files to their places after every object's `write`, and which `discard` undoes; `restore(pending)`,
+    which undoes a `swap`, also an unfinished one; and `finish(pending)`, which removes what was replaced once all objects are swapped.
     """
 
     key: str  # saved in files and named in scripts: never changed
@@ -162,24 +165,33 @@ class Target(Protocol):
         """Removes what an unfinished `write` or `settle` has made; earlier bakes are as they were."""
 
     def swap(self, pending: PendingBake) -> list[str]:
-        """Removes what the new clips replace (`bake_records.replaced`). Returns the names of what was made."""
+        """Puts the new clips in place of what they replace (`bake_records.replaced`). Returns the names of what was made."""
 
 
 def bake_parts(target: Target, parts: list[PendingBake], accept: list[Callable[[], None]]) -> list[list[str]]:
     """Writes all parts; after a failure every object keeps its former bakes. Returns the names of what was made for each."""
+    names, records = [], []
     try:
         for each in parts:
             target.write(each)
         for each in parts if hasattr(target, "settle") else ():
             target.settle(each)
+        for each in parts:
+            records.append((each, bake_records.keep(each)))
+            names.append(target.swap(each))
+            bake_records.store(each, target, names[-1])
     except BaseException:
+        for each, record in reversed(records):
+            bake_records.restore(each, record)
+            if hasattr(target, "restore"):
+                target.restore(each)
         for each in reversed(parts):
             target.discard(each)
         raise
-    names = []
     for each in parts:
-        names.append(target.swap(each))
-        bake_records.store(each, target, names[-1])
+        if hasattr(target, "finish"):
+            target.finish(each)
+        bake_records.finish(each)
     for call in accept:
         call()
     return names

@@ -37,11 +37,13 @@ def target_by_key(key: str) -> Target:
     raise Refusal(f"There is no bake target “{key}”: there are {join_words([target.key for target in TARGETS])}")
 
 
-def remarks_of(target: Target, request: BakeRequest, objects: list[bpy.types.Object]) -> list[str]:
-    """Returns the remarks of a target on a bake of these objects that was made."""
-    texts = [target.remark(request)] if hasattr(target, "remark") else []
-    if hasattr(target, "result_remark"):
-        texts += [target.result_remark(obj, bakes.find(obj, request.name)) for obj in objects]
+def figures_of(target: Target, request: BakeRequest, objects: list[bpy.types.Object]) -> list[str]:
+    """Returns the sentences of a target on what these objects' bakes miss, in figures that their records hold too."""
+    texts = (
+        [target.result_remark(obj, bakes.find(obj, request.name)) for obj in objects]
+        if hasattr(target, "result_remark")
+        else []
+    )
     return [text for text in texts if text]
 
 

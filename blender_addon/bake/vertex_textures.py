@@ -169,6 +169,10 @@ class VertexTexture:
         pending.made.files.settle()
 
     def swap(self, pending: PendingBake) -> list[str]:
+        """Changes nothing yet: the new files are in their places."""
+        return []
+
+    def finish(self, pending: PendingBake) -> None:
         """Removes the former files, and plays the new ones; clips that stay are in them too."""
         obj, new = pending.obj, pending.made
         new.files.finish()
@@ -181,7 +185,6 @@ class VertexTexture:
         player = modifier_by_id(obj, note["modifier"])
         if player is not None:
             texture_playing.load(player, new.files.moves[-1][1])
-        return []
 
 
 def kept_offsets(obj: bpy.types.Object, kept: list[ThewClip], count: int) -> list[tuple[str, np.ndarray]]:

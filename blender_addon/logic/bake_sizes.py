@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .sentences import plural
@@ -42,7 +43,14 @@ INFLUENCE_BYTES = 6
 USUAL_INFLUENCES = 4
 
 
-def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: int = 0, tension: bool = False) -> str:
+def usual_keys(frames: int, regions: int = 1) -> list[int]:
+    """Returns the smallest and the largest number of compressed keys that are usual."""
+    return [min(round(count * math.sqrt(regions)), regions * frames) for count in USUAL_KEYS]
+
+
+def estimate(
+    kind: str, frames: int, vertices: int, bones: int = 0, influences: int = 0, tension: bool = False, regions: int = 1
+) -> str:
     """Returns the size of a bake of this kind in words, for all its frames together; "" for an unknown kind."""
     if kind == "HELPER_BONES":
         curves, weights = (
@@ -52,11 +60,8 @@ def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: 
     if kind == "SHAPE_KEYS":
         return f"{plural(frames, 'key')}, {size_text(frames * vertices * VERTEX_BYTES)}"
     if kind == "COMPRESSED":
-        few, many = (min(count, frames) for count in USUAL_KEYS)
-        sizes = [size_text(count * vertices * VERTEX_BYTES) for count in (few, many)]
-        if few == many:
-            return f"at most {plural(few, 'key')}, {sizes[0]}"
-        return f"usually {few} to {many} keys, {sizes[0]} to {sizes[1]}"
+        few, many = usual_keys(frames, regions)
+        return key_sizes(few, many, vertices, regions)
     if kind in {"PC2", "MDD"}:
         return f"{size_text(frames * vertices * POINT_BYTES)} on the disk"
     if kind == "VERTEX_TEXTURE":
@@ -66,18 +71,40 @@ def estimate(kind: str, frames: int, vertices: int, bones: int = 0, influences: 
     return ""
 
 
+def key_sizes(few: int, many: int, vertices: int, regions: int = 1, source: str = "") -> str:
+    """Returns the size of `few` to `many` compressed keys in words; `source`: whose frames told the numbers, "" for what is usual."""
+    sizes = [size_text(count * vertices * VERTEX_BYTES / regions) for count in (few, many)]
+    within = " in glTF, which leaves out what a key does not move" if regions > 1 else ""
+    if source:
+        return f"about {few} to {many} keys by the frames of {source}, {sizes[0]} to {sizes[1]}{within}"
+    if few == many:
+        return f"at most {plural(few, 'key')}, {sizes[0]}{within}"
+    return f"usually {few} to {many} keys, {sizes[0]} to {sizes[1]}{within}"
+
+
 def estimate_lines(
-    kind: str, clips: Sequence[int], vertices: int, bones: int = 0, influences: int = 0, tension: bool = False
+    kind: str,
+    clips: Sequence[int],
+    vertices: int,
+    bones: int = 0,
+    influences: int = 0,
+    tension: bool = False,
+    regions: int = 1,
+    found: tuple[int, int, str] | None = None,
 ) -> list[str]:
-    """Returns the size of a bake in words, and what engines take of it; `clips`: number of frames of each."""
+    """Returns the size of a bake in words, and what engines take of it; `clips`: number of frames of each.
+
+    `found`: the smallest and the largest number of compressed keys that frames tell, and which frames; None: what is usual.
+    """
     frames = sum(clips)
-    lines = [estimate(kind, frames, vertices, bones, influences, tension)]
+    few, many, source = found or (*usual_keys(frames, regions), "")
+    if kind == "COMPRESSED":
+        return [key_sizes(few, many, vertices, regions, source), *filter(None, [limit_text(many, FEWER_ADVICE)])]
+    lines = [estimate(kind, frames, vertices, bones, influences, tension, regions)]
     if kind == "HELPER_BONES" and influences > USUAL_INFLUENCES:
         lines.append(f"exporters and engines take {USUAL_INFLUENCES} bones a vertex unless you raise their limits")
     if kind == "SHAPE_KEYS":
         lines.append(limit_text(frames))
-    if kind == "COMPRESSED":
-        lines.append(limit_text(min(USUAL_KEYS[1], frames)))
     if kind in {"PC2", "MDD"} and len(clips) > 1:
         lines.append(f"a file for each of {plural(len(clips), 'clip')}")
     if kind == "VERTEX_TEXTURE":
@@ -93,13 +120,17 @@ def texture_limit_text(frames: int, vertices: int) -> str:
     return f"{rows} rows are more than engines on all devices take ({MAX_TEXTURE_SIZE}): bake fewer actions, or several bakes"
 
 
-def limit_text(count: int) -> str:
-    """Returns the sentence on engines that take fewer morph targets than this; "" where all take them."""
+#: Ways to fewer compressed keys.
+FEWER_ADVICE = "allow more error, choose fewer regions, or bake fewer clips together"
+
+
+def limit_text(count: int, advice: str = "bake Compressed Keys") -> str:
+    """Returns the sentence on engines that take fewer morph targets than this, with what to do; "" where all take them."""
     sure = f"every glTF viewer takes {SURE_TARGETS} keys with normals, or {2 * SURE_TARGETS} without"
     if count > MOST_TARGETS:
         return (
             f"{plural(count, 'key')} are more than Filament, Bevy and three.js take on every device ({MOST_TARGETS}); {UNLIMITED} state no "
-            "limit: bake Compressed Keys"
+            f"limit: {advice}"
         )
     if count > 2 * SURE_TARGETS:
         return f"{sure}; Filament, Bevy (before 0.18: 64) and three.js take {MOST_TARGETS}; {UNLIMITED} state no limit"

@@ -6,9 +6,11 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..bake import bake_records, baking, finishing, remaking, showing, targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.compressed import MAX_REGIONS
 from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
 from ..bake.vertex_textures import IMAGES
 from ..live import riding, updates
+from ..logic.errors import sentence
 from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..saved import bakes as saved_bakes
@@ -51,10 +53,27 @@ def influences_property():
     )
 
 
+def regions_property():
+    """Returns the property of the number of regions of compressed keys."""
+    return fresh_property(
+        IntProperty,
+        "Regions",
+        "Parts of the mesh, around its bones, that get keys of their own; 1: none. At 8 a glTF file takes about half of the bytes, with "
+        "about three times as many morph targets, each of which moves few vertices. For Compressed Keys",
+        default=1,
+        min=1,
+        max=MAX_REGIONS,
+        soft_max=32,
+    )
+
+
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
-    bl_description = "Write the motion as one shape key for each frame, so that it plays without this extension"
+    bl_description = (
+        "Write the motion as one shape key for each frame, so that it plays without this extension. Replaces the scene's range in the bake "
+        "“Shape Keys”"
+    )
 
     target: fresh_property(
         EnumProperty,
@@ -90,6 +109,7 @@ class Bake(Job):
     image: fresh_property(EnumProperty, "Image", "Format of a vertex texture", items=IMAGES, default="EXR")
     bones: bones_property()
     influences: influences_property()
+    regions: regions_property()
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
     anew: fresh_property(
         BoolProperty,
@@ -116,12 +136,20 @@ class Bake(Job):
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
             tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
             folder=self.folder, image=self.image, anew=self.anew, bones=self.bones, influences=self.influences,
+            regions=self.regions,
         )  # fmt: skip
 
     def report_success(self, obj, result):
-        """Reports the bake, as a warning if an export would go wrong."""
-        self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
-        return {"FINISHED"}
+        """Reports the bake."""
+        return report_bake(self, obj, result)
+
+
+def report_bake(operator, obj, result) -> set[str]:
+    """Reports a bake, as a warning if an export would go wrong. The status bar shows the last report, the Info editor all."""
+    level = {"WARNING" if result.warnings else "INFO"}
+    for text in (*result.details, result.message(obj)):
+        operator.report(level, sentence(text))
+    return {"FINISHED"}
 
 
 def describe_press(values) -> str:
@@ -161,9 +189,8 @@ class THEW_OT_bake_again(Job, bpy.types.Operator):
         return remaking.bake_again(obj, context.scene, context.view_layer, bakes.find(obj, self.name))
 
     def report_success(self, obj, result):
-        """Reports the bake, as a warning if an export would go wrong."""
-        self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
-        return {"FINISHED"}
+        """Reports the bake."""
+        return report_bake(self, obj, result)
 
 
 class THEW_OT_finish_bake(QuickJob, bpy.types.Operator):

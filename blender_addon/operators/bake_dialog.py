@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
 
-from ..bake import bake_records, clip_plans, remaking, targets
+from ..bake import bake_records, clip_plans, joining, key_estimate, remaking, targets
 from ..bake.clip_plans import CLIP_CHOICES
 from ..bake.vertex_textures import IMAGES
 from ..live import target
@@ -14,8 +14,9 @@ from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewClipTick
 from ..scene import armature_actions, bake_files, key_playing
+from ..ui.bake_panel import size_text
 from ..ui.layouts import draw_text
-from .bake import bones_property, influences_property, tolerance_property
+from .bake import bones_property, influences_property, regions_property, tolerance_property
 from .operator_bases import fresh_property
 
 #: Width of the dialog in pixels, and the letters that fit on a line of it.
@@ -35,6 +36,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
     tolerance: tolerance_property()
     bones: bones_property()
     influences: influences_property()
+    regions: regions_property()
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
@@ -52,6 +54,12 @@ class THEW_OT_bake_as(bpy.types.Operator):
         "Bake the other clips of this bake once more too, with the present settings. Compressed keys are then shared by all clips, and fewer",
         default=False,
     )
+    overwrite: fresh_property(
+        BoolProperty,
+        "Replace",
+        "Write over the clips of the same name in this bake. Off: the new bake stands beside it, under a name of its own",
+        default=False,
+    )
     ticks: CollectionProperty(type=ThewClipTick)
 
     @classmethod
@@ -61,6 +69,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
     def invoke(self, context, _event):
         obj = target.target_mesh(context)
         armature = key_playing.moving_armature(obj) if obj is not None and obj.type == "MESH" else None
+        key_estimate.forget()
         self.ticks.clear()
         if armature is not None:
             for each in armature_actions.all_actions(armature):
@@ -83,6 +92,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
                 column.prop(tick, "chosen", text=tick.name)
         if self.target == "COMPRESSED":
             layout.prop(self, "tolerance")
+            layout.prop(self, "regions")
         if self.target == "HELPER_BONES":
             layout.prop(self, "bones")
             layout.prop(self, "influences")
@@ -90,10 +100,15 @@ class THEW_OT_bake_as(bpy.types.Operator):
             layout.prop(self, "image")
         if self.writes_files:
             layout.prop(self, "folder", placeholder=str(bake_files.default_folder()))
-        layout.prop(self, "name", placeholder=targets.target_by_key(self.target).label)
+        joined = self.joined(context)
+        layout.prop(self, "name", placeholder=joined.name if joined is not None else self.wanted_name)
+        if joined is not None and joined.met:
+            layout.prop(self, "overwrite", text=f"Replace in “{joined.wanted}”")
         if self.other_clips(context) and not self.moves_bones:
             layout.prop(self, "anew")
         column = layout.column(align=True)
+        for line in join_lines(context, joined):
+            draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if joined.replaced else "INFO")
         for line in self.lines(context):
             draw_text(column, line, DIALOG_LETTERS, icon="INFO")
 
@@ -123,8 +138,10 @@ class THEW_OT_bake_as(bpy.types.Operator):
             return [sentence(str(error))]
         frames, vertices = sum(clips), len(obj.data.vertices)
         told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
-        settings = self.bones, self.influences, obj.thew.store_tension
+        settings = self.bones, self.influences, obj.thew.store_tension, self.regions, self.key_range(context, obj)
         told += bake_sizes.estimate_lines(self.target, clips, vertices, *settings)
+        if self.target == "COMPRESSED" and self.tolerance <= 0.0:
+            told.append("Compressed Keys need an error above 0: set one, or choose Shape Keys, which are exact")
         if self.writes_files and not self.folder.strip() and not bpy.data.filepath:
             told.append("save the .blend first, or name a folder: Blender empties the one of its temporary files")
         others = self.other_clips(context)
@@ -138,18 +155,34 @@ class THEW_OT_bake_as(bpy.types.Operator):
             told.append(f"The bake keeps {words} as {'it is' if len(others) == 1 else 'they are'}{more}")
         return [sentence(each[0].upper() + each[1:]) for each in told]
 
-    def other_clips(self, context) -> list[saved_bakes.ThewClip]:
-        """Returns the clips of the bake with this name that are not chosen."""
+    @property
+    def wanted_name(self) -> str:
+        """Returns the name that was typed, or that of the target."""
+        return self.name.strip() or targets.target_by_key(self.target).label
+
+    def joined(self, context) -> joining.Joining | None:
+        """Returns what the bake does with one of its name; None without a mesh."""
         obj = target.target_mesh(context)
         if obj is None or obj.type != "MESH":
-            return []
-        bake = saved_bakes.named(obj, self.name.strip() or targets.target_by_key(self.target).label)
-        if bake is None or bake.kind != self.target:
-            return []
+            return None
+        return joining.join(obj, self.target, self.wanted_name, self.chosen_clips(), self.overwrite)
+
+    def key_range(self, context, obj) -> tuple[int, int, str] | None:
+        """Returns the number of compressed keys by frames that are there, and which; None where none are, or with regions."""
+        if self.target != "COMPRESSED" or self.regions > 1 or self.other_clips(context):
+            return None
+        return key_estimate.key_range(obj, context.scene, self.chosen_clips(), 1e-3 * self.tolerance)
+
+    def chosen_clips(self) -> set[str] | None:
+        """Returns the names of the chosen actions; None for the scene's range."""
         if self.clips == "SCENE":
-            return [clip for clip in bake.clips if not clip.is_scene]
-        chosen = {tick.name for tick in self.ticks if self.clips == "ALL" or tick.chosen}
-        return [clip for clip in bake.clips if clip.is_scene or clip.label not in chosen]
+            return None
+        return {tick.name for tick in self.ticks if self.clips == "ALL" or tick.chosen}
+
+    def other_clips(self, context) -> list[saved_bakes.ThewClip]:
+        """Returns the clips that the bake keeps beside those that are chosen."""
+        joined = self.joined(context)
+        return joined.kept if joined is not None else []
 
     def clip_frames(self, context, obj) -> list[int]:
         """Returns the number of frames of each clip; a texture holds those of the clips that stay too."""
@@ -165,11 +198,13 @@ class THEW_OT_bake_as(bpy.types.Operator):
         """Returns the names of the ticked actions."""
         return [tick.name for tick in self.ticks if tick.chosen]
 
-    def values(self) -> dict:
+    def values(self, context) -> dict:
         """Returns the values of the operator `thew.bake` that were chosen."""
-        values = {"target": self.target, "clips": self.clips, "name": self.name, "anew": self.bakes_others}
+        joined = self.joined(context)
+        name = joined.name if joined is not None else self.wanted_name
+        values = {"target": self.target, "clips": self.clips, "name": name, "anew": self.bakes_others}
         if self.target == "COMPRESSED":
-            values["tolerance"] = self.tolerance
+            values |= {"tolerance": self.tolerance, "regions": self.regions}
         if self.target == "HELPER_BONES":
             values |= {"bones": self.bones, "influences": self.influences}
         if self.target == "VERTEX_TEXTURE":
@@ -185,5 +220,22 @@ class THEW_OT_bake_as(bpy.types.Operator):
         obj = target.target_mesh(context)
         if obj is not None and obj.type == "MESH" and obj.library is None:
             remaking.choose(obj, {name: getattr(self, name) for name in remaking.CHOICES})
-        bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values())
+        bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values(context))
         return {"FINISHED"}
+
+
+def join_lines(context, joined: joining.Joining | None) -> list[str]:
+    """Returns the lines on a bake that has the wanted name: what is written over, or under which name the new one stands beside it."""
+    if joined is None or joined.former is None or not (joined.met or not joined.same_kind):
+        return []
+    obj, words = target.target_mesh(context), bake_records.clip_words(joined.met)
+    amount = size_text(obj, joined.former)
+    if not joined.same_kind:
+        return [
+            f"“{joined.wanted}” is a bake of another kind ({amount}) and stays: OK writes “{joined.name}” beside it."
+        ]
+    if joined.replaced:
+        return [f"OK replaces {words} in the bake “{joined.name}” ({amount})."]
+    return [
+        f"The bake “{joined.wanted}” has {words} already ({amount}) and stays: OK writes “{joined.name}” beside it."
+    ]

@@ -4,10 +4,10 @@
 import bpy
 from bpy.props import StringProperty
 
-from ..bake import mending
+from ..bake import export_check, mending
 from ..bake.traps import ExportSettings, open_exporter
 from ..live.work import running_steppers
-from ..logic.errors import Refusal
+from ..logic.errors import Refusal, sentence
 from ..logic.tasks import Task
 from .operator_bases import Job, fresh_property
 
@@ -35,9 +35,13 @@ class THEW_OT_mend_export(Job, bpy.types.Operator):
         return True
 
     @classmethod
-    def description(cls, _context, properties):
-        """Returns the tooltip: what the button does."""
-        return mending.DESCRIPTIONS.get(properties.trap, cls.bl_description)
+    def description(cls, context, properties):
+        """Returns the tooltip: what the button does, and the whole sentence on what is wrong."""
+        does = mending.DESCRIPTIONS.get(properties.trap, cls.bl_description)
+        settings = open_exporter(context, properties.exporter) or ExportSettings(properties.exporter)
+        found = export_check.find_traps(context.scene.objects, settings)
+        texts = [trap.text for trap in found if (trap.key, trap.obj.name) == (properties.trap, properties.object)]
+        return "\n\n".join([does, *map(sentence, texts[:1])])
 
     def job(self, context, _obj) -> Task:
         mesh = context.scene.objects.get(self.object)

@@ -83,6 +83,7 @@ class ThewBakeChoice(bpy.types.PropertyGroup):
     folder: record(StringProperty, "Folder for files; empty: beside the .blend")
     image: record(StringProperty, "Format of textures", default="EXR")
     bones: record(IntProperty, "Largest number of helper bones", default=16)
+    regions: record(IntProperty, "Largest number of regions of compressed keys", default=1)
     influences: record(IntProperty, "Largest number of bones of a vertex", default=4)
 
 
@@ -100,8 +101,10 @@ class ThewBake(bpy.types.PropertyGroup):
     resting_error: record(
         FloatProperty, "Largest distance of the skin from the plain one while helper bones rest, in metres"
     )
+    regions: record(IntProperty, "Number of regions that was asked for, whose keys move nothing else", default=1)
     bones: record(IntProperty, "Number of helper bones that was asked for; 0: the bake is of another kind")
     influences: record(IntProperty, "Largest number of bones of a vertex that was asked for")
+    notes: record(StringProperty, "Sentences about the last bake into it, one per line")
     token: record(StringProperty, "Mark of the helper bones that were made for the bake, and of their weights")
     clips: CollectionProperty(type=ThewClip, description="Clips of the bake")
 

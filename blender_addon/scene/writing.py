@@ -133,6 +133,7 @@ class NewKeys:
     names: list[str] = field(default_factory=list)
     made_basis: bool = False
     clips: list[ClipCurves] = field(default_factory=list)
+    swaps: list = field(default_factory=list)  # of `key_swaps`, at most one
 
 
 def write_keys(obj: bpy.types.Object, names: list[str], offsets: np.ndarray, new: NewKeys) -> None:

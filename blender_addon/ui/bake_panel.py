@@ -86,7 +86,8 @@ def draw_bakes(layout, obj, width: int) -> None:
         if remaking.can_bake_again(obj, bake):
             row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name
-        for text in (size_text(obj, bake), bake_sizes.limit_note(len(writing.keys_of(obj, bake))), shared_text(bake)):
+        limits = bake_sizes.limit_note(len(writing.keys_of(obj, bake)))
+        for text in (size_text(obj, bake), regions_text(bake), limits, shared_text(bake)):
             if text:
                 draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
         for clip in bake.clips:
@@ -106,6 +107,15 @@ def missing_text(bake: saved_bakes.ThewBake) -> str:
     """Returns what to do about a bake of which nothing is left."""
     paths = bake_files.files_of(bake.clips)
     return f"No file in {paths[0].parent}: bring it back or bake again" if paths else "Nothing is left: bake again"
+
+
+def regions_text(bake: saved_bakes.ThewBake) -> str:
+    """Returns the remark on keys of regions, of which files hold less than the size of whole keys; "" without regions."""
+    return (
+        f"keys of {bake.regions} regions: glTF and FBX take less, for they leave out what a key does not move"
+        if bake.regions > 1
+        else ""
+    )
 
 
 def shared_text(bake: saved_bakes.ThewBake) -> str:
@@ -129,7 +139,7 @@ def clip_text(clip: saved_bakes.ThewClip) -> str:
     """Returns a clip in words: its name, its frames, and its error where it has one."""
     gone = " (deleted)" if not clip.is_scene and clip.action is None else ""
     text = f"{clip.label}{gone}, {clip.start} to {clip.end}"
-    if clip.error > 0.0:
+    if clip.error >= bake_result.MIN_STATED_ERROR:
         text += f", {1e3 * clip.error:.2g} mm off at frame {clip.error_frame}"
     return text
 
@@ -149,7 +159,7 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     if clip is None or bakes.moves_bones(bake):
         draw_text(column, sentence(alone), width)
     remarks = bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)
-    for remark in (*remarks, helper_bones.resting_remark(bake)):
+    for remark in (*remarks, helper_bones.resting_remark(bake), *bake.notes.splitlines()):
         if remark:
             draw_text(column, sentence(remark), width)
     draw_traps(column, export_check.find_traps([obj], ExportSettings()), width)

@@ -10,19 +10,40 @@ import bpy
 from ..bake import cache_export, export_check
 from ..bake.traps import Trap, open_exporter
 from ..logic.errors import sentence
-from .layouts import HEALTH_ICONS, draw_text, letters_per_line
+from ..logic.health import shorten
+from .layouts import HEALTH_ICONS, draw_text, letters_per_line, wrap
 
 #: Characters in a line of the menu. Lines of 45 to 75 are read best.
 MENU_WIDTH = 60
 
 
-def draw_traps(column, traps: Iterable[Trap], width: int, exporter: str = "") -> None:
-    """Draws traps, each with the button that mends it. `exporter`: the one whose settings a button may change."""
+#: Lines of a sentence beside an exporter's settings, above its button, whose tooltip has the whole of it.
+MAX_LINES = 2
+
+
+def draw_traps(column, traps: Iterable[Trap], width: int) -> None:
+    """Draws traps, each with the button that mends it."""
     for trap in traps:
         draw_text(column, sentence(trap.text), width, icon=HEALTH_ICONS[trap.level])
-        if trap.remedy:
-            button = column.operator("thew.mend_export", text=trap.remedy, icon="CHECKMARK")
-            button.trap, button.object, button.exporter = trap.key, trap.obj.name, exporter
+        draw_remedy(column, trap)
+
+
+def draw_remedy(column, trap: Trap, exporter: str = "") -> None:
+    """Draws the button that mends a trap. `exporter`: the one whose settings it may change."""
+    if trap.remedy:
+        button = column.operator("thew.mend_export", text=trap.remedy, icon="CHECKMARK")
+        button.trap, button.object, button.exporter = trap.key, trap.obj.name, exporter
+
+
+def draw_short_traps(column, traps: Iterable[Trap], width: int, exporter: str) -> None:
+    """Draws traps in few lines, so that all buttons are seen in a small dialog: sentences that have a button are cut."""
+    for trap in traps:
+        lines = wrap(sentence(trap.text), width)
+        if trap.remedy and len(lines) > MAX_LINES:
+            lines = [*lines[: MAX_LINES - 1], shorten(" ".join(lines[MAX_LINES - 1 :]), width)]
+        for i, line in enumerate(lines):
+            column.label(text=line, icon=HEALTH_ICONS[trap.level] if i == 0 else "BLANK1")
+        draw_remedy(column, trap, exporter)
 
 
 class THEW_PT_export(bpy.types.Panel):
@@ -30,6 +51,7 @@ class THEW_PT_export(bpy.types.Panel):
     bl_space_type = "FILE_BROWSER"
     bl_region_type = "TOOLS"  # where the settings stand, which are longer than the window
     bl_category = "Bookmarks"
+    bl_options = {"HIDE_HEADER"}  # Blender puts panels without a header above all others, here above the bookmarks
 
     @classmethod
     def poll(cls, context):
@@ -40,7 +62,8 @@ class THEW_PT_export(bpy.types.Panel):
         settings = open_exporter(context)
         traps = export_check.find_traps(context.scene.objects, settings)
         column = self.layout.column(align=True)
-        draw_traps(column, traps, letters_per_line(context), settings.exporter)
+        column.label(text=self.bl_label)
+        draw_short_traps(column, traps, letters_per_line(context), settings.exporter)
 
 
 def draw_menu(self, context):

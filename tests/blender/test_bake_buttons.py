@@ -37,6 +37,10 @@ def dialog(**values):
     names = (
         "draw",
         "lines",
+        "joined",
+        "key_range",
+        "chosen_clips",
+        "wanted_name",
         "other_clips",
         "clip_frames",
         "chosen_names",
@@ -56,6 +60,8 @@ def dialog(**values):
         "anew": False,
         "bones": 16,
         "influences": 4,
+        "overwrite": False,
+        "regions": 1,
     }
     ticks = [SimpleNamespace(name=name, chosen=True) for name in ("Run", "Hop")]
     return made(**(defaults | {"ticks": ticks} | values))
@@ -97,6 +103,7 @@ def test_dialog_tells_sizes_and_limits(acting):
     assert sizes.size_text(6 * frames * vertices) in texts(target="VERTEX_TEXTURE")
     body.thew.store_tension = True
     assert sizes.size_text(8 * frames * vertices) in texts(target="VERTEX_TEXTURE")
+    assert "above 0" in texts(tolerance=0.0) and "above 0" not in texts()
     assert "4 bones a vertex" in texts(target="HELPER_BONES", influences=8)
     assert "4 bones a vertex" not in texts(target="HELPER_BONES")
     assert sizes.texture_limit_text(8193, 10) and not sizes.texture_limit_text(8192, 10)
@@ -106,12 +113,12 @@ def test_dialog_tells_sizes_and_limits(acting):
 def test_dialog_fields_of_each_form(acting):
     """A form shows its own fields: the error of compressed keys, the folder of files, the format of textures."""
     common = {"target", "clips", "name"}
-    assert set(drawn()) == {*common, "tolerance"}
+    assert set(drawn()) == {*common, "tolerance", "regions"}
     assert set(drawn(target="SHAPE_KEYS")) == common
     assert set(drawn(target="MDD")) == {*common, "folder"}
     assert set(drawn(target="VERTEX_TEXTURE")) == {*common, "folder", "image"}
-    assert dialog(target="VERTEX_TEXTURE", image="PNG", folder="//x").values()["image"] == "PNG"
-    assert "tolerance" not in dialog(target="PC2").values()
+    assert dialog(target="VERTEX_TEXTURE", image="PNG", folder="//x").values(bpy.context)["image"] == "PNG"
+    assert "tolerance" not in dialog(target="PC2").values(bpy.context)
 
 
 def test_files_go_where_they_were(acting, tmp_path):
@@ -154,7 +161,7 @@ def test_bake_again_shares_keys(acting):
     bake, panel = body.thew.bakes[0], part("ui.bake_panel")
     apart = len(bake.key_names)
     assert "one by one" in panel.shared_text(bake)
-    assert "Hop" in texts(clips="CHOSEN", ticks=[SimpleNamespace(name="Run", chosen=True)])
+    assert "Hop" in texts(clips="CHOSEN", ticks=[SimpleNamespace(name="Run", chosen=True)], overwrite=True)
     assert bpy.ops.thew.bake_again(name=bake.name) == {"FINISHED"}
     bake = body.thew.bakes[0]
     assert len(bake.key_names) < apart and panel.shared_text(bake) == ""
@@ -241,7 +248,7 @@ def test_cache_is_replaced_before_an_export(acting, kept):
 
     assert trap().remedy == ("Show “Shape Keys”" if kept else "Bake Compressed Keys")
     task = part("bake.mending").mend("cache", body, bpy.context.scene, bpy.context.view_layer, settings)
-    assert "Body" in part("logic.tasks").finish(task)
+    assert "“Body” plays" in str(part("logic.tasks").finish(task))
     assert trap() is None and part("bake.export_check").plays_bake(body)
     playing = part("saved.bakes").playing(body)
     assert playing.name == ("Shape Keys" if kept else "Compressed Keys") and len(playing.clips) == 2
@@ -300,5 +307,128 @@ def test_dialog_bakes_all_clips_of_helper_bones(acting):
     ticks = [SimpleNamespace(name=name, chosen=name == "Hop") for name in ("Run", "Hop")]
     made = dialog(ticks=ticks, bones=2, influences=4, **bones)
     assert "“Run” is baked anew too" in " ".join(made.lines(bpy.context))
-    assert bpy.ops.thew.bake(**made.values()) == {"FINISHED"}
+    assert bpy.ops.thew.bake(**made.values(bpy.context)) == {"FINISHED"}
     assert sorted(clip.label for clip in body.thew.bakes["Helper Bones"].clips) == ["Hop", "Run"]
+
+
+def words(**values) -> str:
+    """Returns the lines of the dialog on a bake of the same name."""
+    made = dialog(**values)
+    return " ".join(part("operators.bake_dialog").join_lines(bpy.context, made.joined(bpy.context)))
+
+
+def test_dialog_says_what_it_replaces(acting):
+    """A bake of the same name stays unless Replace is ticked, and the dialog says before OK which clips go, and under which name it writes."""
+    body, _ = acting
+    assert words() == "" and "overwrite" not in drawn()
+    assert bpy.ops.thew.bake(**dialog().values(bpy.context)) == {"FINISHED"}
+    first = body.thew.bakes["Compressed Keys"]
+    amount = part("ui.bake_panel").size_text(body, first)
+    assert "“Run”" in words() and "“Hop”" in words() and amount in words() and "“Compressed Keys.001” beside" in words()
+    assert "overwrite" in drawn() and dialog().values(bpy.context)["name"] == "Compressed Keys.001"
+    assert words(overwrite=True) == f"OK replaces “Run”, “Hop” in the bake “Compressed Keys” ({amount})."
+    assert dialog(overwrite=True).values(bpy.context)["name"] == "Compressed Keys"
+    keys = first.key_names
+    assert bpy.ops.thew.bake(**dialog().values(bpy.context)) == {"FINISHED"}
+    assert [bake.name for bake in body.thew.bakes] == ["Compressed Keys", "Compressed Keys.001"]
+    assert body.thew.bakes[0].key_names == keys
+    assert bpy.ops.thew.bake(**dialog(overwrite=True).values(bpy.context)) == {"FINISHED"}
+    assert len(body.thew.bakes) == 2 and len(body.thew.bakes[0].clips) == 2
+
+
+def test_dialog_estimates_by_frames(acting):
+    """With frames at hand the dialog tells the number of keys by them, near what the bake then takes; else what is usual."""
+    body, _ = acting
+    estimate = part("bake.key_estimate")
+    estimate.forget()
+    assert "Usually" in texts()
+    body.thew.use_scene_range, body.thew.frame_start, body.thew.frame_end = False, 1, 20
+    assert bpy.ops.thew.simulate(frame_start=1, frame_end=20) == {"FINISHED"}
+    estimate.forget()
+    few, many, source = estimate.key_range(body, bpy.context.scene, None, 0.0005)
+    assert source == "the live flesh"
+    told = texts(clips="SCENE", tolerance=0.5)
+    assert f"About {few} to {many} keys by the frames of the live flesh" in told
+    assert bpy.ops.thew.bake(target="COMPRESSED", tolerance=0.5, frame_start=1, frame_end=20) == {"FINISHED"}
+    taken = len(body.thew.bakes[-1].key_names)
+    assert few - 1 <= taken <= many + 2, "the bake has one key more where weights were below 0"
+    assert bpy.ops.thew.bake(clips="ALL") == {"FINISHED"}
+    estimate.forget()
+    assert "by the frames of the bake “Shape Keys”" in texts(name="New")
+    assert estimate.key_range(body, bpy.context.scene, {"Run", "Nothing"}, 0.001) is None
+    first = estimate.key_range(body, bpy.context.scene, {"Run", "Hop"}, 0.01)
+    assert first[1] <= estimate.key_range(body, bpy.context.scene, {"Run", "Hop"}, 0.0005)[1]
+    assert "Usually" in texts(name="New", regions=8)
+
+
+def test_singular_count():
+    """The count is that of a mix of few shapes, and falls with the error allowed."""
+    counts = part("logic.key_counts")
+    rng = np.random.default_rng(5)
+    rows = np.einsum("fk,knd->fnd", rng.normal(size=(30, 4)), rng.normal(size=(4, 50, 3)))
+    assert counts.singular_count(rows, 1e-9) == 4 and counts.singular_count(rows, 1e9) == 0
+    assert counts.singular_count(rows, 1.0) <= 4 and counts.spread(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert len(counts.moving_vertices(np.arange(1000.0))) == 300 and counts.moving_vertices(np.arange(9.0))[0] == 8
+
+
+def test_dialog_names_bakes_of_other_kinds(acting):
+    """Under the name of a bake of another kind the new one gets a free name, and a clip that is new joins without a word of replacing."""
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="CHOSEN", actions="Run", name="Mine") == {"FINISHED"}
+    assert "another kind" in words(target="PC2", name="Mine") and "overwrite" not in drawn(target="PC2", name="Mine")
+    assert dialog(target="PC2", name="Mine").values(bpy.context)["name"] == "Mine.001"
+    hop = [SimpleNamespace(name=name, chosen=name == "Hop") for name in ("Run", "Hop")]
+    joins = {"name": "Mine", "clips": "CHOSEN", "ticks": hop}
+    assert words(**joins) == "" and dialog(**joins).values(bpy.context)["name"] == "Mine"
+    assert "keeps “Run”" in texts(**joins)
+    assert words(name="Mine", clips="SCENE") == ""
+
+
+#: Letters of a message that the status bar shows, with an object's name of four letters in it.
+STATUS_LETTERS = 100
+
+
+@pytest.mark.parametrize("target", ["SHAPE_KEYS", "COMPRESSED", "HELPER_BONES", "PC2", "MDD", "VERTEX_TEXTURE"])
+def test_messages_are_short(acting, target):
+    """The message of a bake fits into the status bar, with the largest error of its record first; all else is in the panel."""
+    body, _ = acting
+    foreign = bpy.data.actions.new("Elsewhere")
+    baking, context = part("bake.baking"), bpy.context
+    task = baking.bake(
+        body, context.scene, context.view_layer, target_key=target, clips="ALL", bones=2, tolerance=0.003
+    )
+    result = part("logic.tasks").finish(task)
+    bpy.data.actions.remove(foreign)
+    text, bake = result.message(body), body.thew.bakes[-1]
+    assert len(text) <= STATUS_LETTERS, text
+    worst = max(clip.error for clip in bake.clips)
+    if target in {"COMPRESSED", "HELPER_BONES"}:
+        assert text.startswith(f"{1e3 * worst:.2g} mm off at most: “Body” plays ")
+    else:
+        assert text.startswith("“Body” plays ")
+    layout = Layout()
+    part("ui.bake_panel").draw_bakes(layout, body, 1000)
+    part("ui.bake_panel").draw_remarks(layout, body, context.scene, 1000)
+    shown = " ".join(layout.read())
+    for detail in result.details:
+        assert detail in shown or detail in map(part("logic.errors").sentence, result.figures), detail
+    assert all(f"{1e3 * clip.error:.2g} mm off" in shown for clip in bake.clips if clip.error >= 1e-5)
+    assert "e-" not in shown, "nothing is told in powers of ten"
+
+
+def test_message_of_warnings_and_remarks(acting):
+    """A message counts warnings and remarks, and the record keeps what was said once."""
+    body, _ = acting
+    body.name = "A Character With A Name Of Many Words"
+    body.modifiers["Armature"].use_deform_preserve_volume = True
+    baking, context = part("bake.baking"), bpy.context
+    task = baking.bake(body, context.scene, context.view_layer, target_key="COMPRESSED", tolerance=0.003)
+    result = part("logic.tasks").finish(task)
+    text = result.message(body)
+    assert "1 warning in the foldout Bake" in text and "preserves volume" in " ".join(result.details)
+    assert len(text) <= STATUS_LETTERS + 20, text
+    result.remarks.append("the clip was left out")
+    assert "The clip was left out." in result.notes and "The clip was left out." in result.details
+    body.thew.bakes[-1].notes = "\n".join(result.notes)
+    layout = Layout()
+    part("ui.bake_panel").draw_remarks(layout, body, context.scene, 1000)
+    assert "The clip was left out." in layout.read()

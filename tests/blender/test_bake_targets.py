@@ -162,3 +162,86 @@ def test_target_unknown(fleshed_character):
         part("logic.tasks").finish(
             part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, target_key="BREAD")
         )
+
+
+# all objects or none --------------------------------------------------------------------------------------------------
+
+#: Places in which the second object fails: a module, and a function that is called with it or what belongs to it.
+PLACES = [
+    ("scene.writing", "rename"),
+    ("scene.key_curves", "rename_curves"),
+    ("bake.key_target", "clip_notes"),
+    ("bake.bake_records", "fill"),
+    ("bake.bake_records", "store"),
+]
+
+
+def fail_late(monkeypatch, place, calls_of_first: int) -> None:
+    """Lets a function fail after it was called so many times, once its work is done."""
+    module, name = part(place[0]), place[1]
+    done, calls = getattr(module, name), []
+
+    def fails(*how, **options):
+        found = done(*how, **options)
+        calls.append(name)
+        if len(calls) == calls_of_first + 1:
+            raise RuntimeError("no more")
+        return found
+
+    monkeypatch.setattr(module, name, fails)
+
+
+@pytest.mark.parametrize("space", ["REST", "POSED"])
+@pytest.mark.parametrize("place", PLACES, ids=[name for _, name in PLACES])
+def test_swap_fails_in_rider(body_and_shirt, monkeypatch, place, space):
+    """Wherever the swap of an object's keys fails, all objects have their former keys, curves, records and active keys."""
+    for obj in body_and_shirt:
+        obj.active_shape_key_index = 3
+    before, shown = snapshots_without_notes(body_and_shirt), [play(obj, FRAMES) for obj in body_and_shirt]
+    bpy.context.scene.frame_set(before[0][0]["frame"])
+    reached = 0
+    for calls in range(40):
+        with monkeypatch.context() as patch:
+            fail_late(patch, place, calls)
+            try:
+                text = refusal(bpy.ops.thew.bake, space=space)
+            except AssertionError:  # nothing failed any more
+                break
+        reached += 1
+        assert "no more" in text
+        assert snapshots_without_notes(body_and_shirt) == before, (place, calls)
+        for obj, kept in zip(body_and_shirt, shown, strict=True):
+            assert np.array_equal(play(obj, FRAMES), kept)
+        bpy.context.scene.frame_set(before[0][0]["frame"])
+    assert reached >= 2, "in the body and in the shirt"
+    assert all(len(obj.thew.bakes[0].key_names) == 20 and len(obj.thew.bakes[0].clips) == 1 for obj in body_and_shirt)
+
+
+@pytest.mark.parametrize("target", ["COMPRESSED", "HELPER_BONES", "PC2", "VERTEX_TEXTURE"])
+def test_record_fails_in_rider(body_and_shirt, tmp_path, monkeypatch, target):
+    """When the record of the second object fails, the first has its former bake of each kind, and a further bake is written whole."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    form = {"target": target, "bones": 2}
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=6, **form) == {"FINISHED"}
+    before = snapshots_without_notes(body_and_shirt)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".blend"}
+    with monkeypatch.context() as patch:
+        fail_late(patch, ("bake.bake_records", "store"), 1)
+        assert "no more" in refusal(bpy.ops.thew.bake, frame_start=1, frame_end=9, **form)
+    assert snapshots_without_notes(body_and_shirt) == before
+    assert files == {
+        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".blend"
+    }
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=9, **form) == {"FINISHED"}
+    assert all([clip.end for clip in obj.thew.bakes[-1].clips] == [9] for obj in body_and_shirt)
+
+
+def test_swap_keeps_drivers(body_and_shirt):
+    """A driver that reads a baked key goes on with the key that takes its name."""
+    body, shirt = body_and_shirt
+    keys = body.data.shape_keys
+    path = 'key_blocks["Thew 0002"].value'
+    variable = shirt.driver_add("pass_index").driver.variables.new()
+    variable.targets[0].id_type, variable.targets[0].id, variable.targets[0].data_path = "KEY", keys, path
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=6) == {"FINISHED"}
+    assert variable.targets[0].data_path == path

@@ -141,7 +141,7 @@ def test_bake_flattened_skin(character):
     away = np.linalg.norm(shapes - live, axis=2).max() / size
     assert baked.miss > 1e-4
     assert away == pytest.approx(baked.miss, rel=1e-2)
-    assert f"up to {100 * baked.miss:.2g} % of the size" in baked.message(body)
+    assert f"up to {100 * baked.miss:.2g} % of the size" in baked.details[0]
     assert "flattens the skin" in panel_words(body)
 
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import bpy
+import pytest
 import roundtrips
 from exporting import (
     ALEMBIC,
     FBX,
     FRAMES,
     GLTF,
+    LAST,
     RIGHT,
     USD,
     bake,
@@ -36,7 +38,7 @@ def test_target_remarks(baked_walk, tmp_path, monkeypatch):
     monkeypatch.setattr(part("logic.bake_sizes"), "MOST_TARGETS", 11)
     assert find(GLTF, {}, "gltf_targets").level == "WARNING"
     assert find(GLTF, {}, "export_morph_normal") is None  # too few to matter
-    monkeypatch.setattr(part("bake.gltf_traps"), "MIN_NORMALS_SIZE", 1000)
+    monkeypatch.setattr(part("bake.key_traps"), "MIN_NORMALS_SIZE", 1000)
     values: dict = {}
     assert find(GLTF, values, "export_morph_normal").level == "NOTICE"
     run(bpy.ops.export_scene.gltf, filepath=str(tmp_path / "large.glb"))
@@ -44,6 +46,66 @@ def test_target_remarks(baked_walk, tmp_path, monkeypatch):
     assert error(GLTF, tmp_path, shapes, values) < RIGHT
     sizes = [GltfFile(tmp_path / name).size for name in ("large.glb", "out.glb")]
     assert sizes[1] < 0.7 * sizes[0]
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_trap_many_targets(baked_walk, tmp_path, monkeypatch, finished):
+    """More targets than engines take, one for each frame, are baked anew as Compressed Keys within 2 mm in one press; the bake stays.
+
+    A finished bake has its frames in its keys.
+    """
+    body, _, shapes = baked_walk
+    if finished:
+        assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    monkeypatch.setattr(part("logic.bake_sizes"), "MOST_TARGETS", 11)
+    assert find(GLTF, {}, "gltf_targets").remedy == "Bake Compressed Keys"
+    done = mend(GLTF, {}, "gltf_targets")
+    few = part("saved.bakes").playing(body)
+    assert few.kind == "COMPRESSED" and few.tolerance == pytest.approx(0.002) and "mm off at most" in done
+    assert [(clip.start, clip.end) for clip in few.clips] == [(1, LAST)] and len(body.thew.bakes) == 2
+    assert find(GLTF, {}, "gltf_targets").level == "NOTICE" and len(few.key_names) < LAST
+    assert error(GLTF, tmp_path, shapes, {}) < 0.002  # of a size of two metres
+    body = bpy.data.objects["Body"]
+    monkeypatch.setattr(part("logic.bake_sizes"), "MOST_TARGETS", 1)
+    assert find(GLTF, {}, "gltf_targets").remedy == "", "two millimetres again would be as many"
+
+
+@pytest.mark.parametrize("exporter", [FBX, USD])
+def test_trap_many_keys(baked_walk, tmp_path, monkeypatch, exporter):
+    """FBX and USD write all keys, muted ones too: a key a frame by the hundred is replaced by few keys in one press."""
+    body, _, shapes = baked_walk
+    values = {"export_animation": True} if exporter == USD else {}
+    assert find(exporter, values, "many_keys") is None
+    monkeypatch.setattr(part("logic.bake_sizes"), "MOST_TARGETS", 11)
+    assert "12 shape keys" in find(exporter, values, "many_keys").text
+    mend(exporter, values, "many_keys")
+    assert [bake.kind for bake in body.thew.bakes] == ["COMPRESSED"] and find(exporter, values, "many_keys") is None
+    assert (
+        error(exporter, tmp_path, shapes, values | ({"bake_anim_simplify_factor": 0.0} if exporter == FBX else {}))
+        < 0.002
+    )
+
+
+#: Traps that have a button, as they are named: the exporter, its settings, and the key of what is found.
+NAMED = [
+    (FBX, {"bake_anim_use_all_actions": False}, "bake_anim_use_all_actions"),  # takes
+    (USD, {}, "export_animation"),
+    (ALEMBIC, {"start": 1, "end": 6}, "export_range"),  # an exporter's frame range
+    (GLTF, {}, "export_morph_normal"),
+    (GLTF, {}, "gltf_targets"),
+]
+
+
+@pytest.mark.parametrize(("exporter", "values", "key"), NAMED, ids=[case[2] for case in NAMED])
+def test_trap_buttons(baked_walk, monkeypatch, exporter, values, key):
+    """What is known to spoil exports of bakes has a button each, after which it is not found any more."""
+    monkeypatch.setattr(part("bake.key_traps"), "MIN_NORMALS_SIZE", 1000)
+    monkeypatch.setattr(part("logic.bake_sizes"), "MOST_TARGETS", 11)
+    values = dict(values)
+    assert find(exporter, values, key).remedy
+    mend(exporter, values, key)
+    found = find(exporter, values, key)
+    assert found is None or (key == "gltf_targets" and found.level == "NOTICE")
 
 
 def test_range_remark(baked_walk):
@@ -111,6 +173,11 @@ def test_export_panel_buttons(baked_walk):
     words, buttons = " ".join(layout.read()), [call for call in layout.seen if call[0] == "operator"]
     assert "leaves out animation" in words
     assert ("operator", "thew.mend_export", "Switch On Animation") in buttons
+    first = next(i for i, call in enumerate(layout.seen) if call[0] == "operator")
+    assert first <= 5, "a title, two lines of a sentence, and its button"
+    press = SimpleNamespace(trap="export_animation", object="Body", exporter=USD)
+    tooltip = bpy.types.THEW_OT_mend_export.description(context, press)
+    assert find(USD, {}, "export_animation").text in tooltip
     settings = part("bake.traps").open_exporter(context)
     task = part("bake.mending").mend("export_animation", bpy.data.objects["Body"], context.scene, None, settings)
     part("logic.tasks").finish(task)
