@@ -11,6 +11,9 @@ from .sentences import plural
 #: Bytes of a vertex in a key: three numbers in single precision.
 VERTEX_BYTES = 12
 
+#: Bytes of a vertex's number in a sparse key.
+INDEX_BYTES = 2
+
 #: Numbers of keys that compressed bakes of whole characters need at two millimetres on a person: measured 8 to 48.
 USUAL_KEYS = (8, 48)
 
@@ -71,10 +74,17 @@ def estimate(
     return ""
 
 
+def keys_bytes(count: int, vertices: int, regions: int = 1) -> float:
+    """Returns the bytes of so many keys; those of regions hold their vertices alone, but for one, which holds the smallest weights."""
+    if regions < 2:
+        return count * vertices * VERTEX_BYTES
+    return vertices * (VERTEX_BYTES + (count - 1) * (VERTEX_BYTES + INDEX_BYTES) / regions)
+
+
 def key_sizes(few: int, many: int, vertices: int, regions: int = 1, source: str = "") -> str:
     """Returns the size of `few` to `many` compressed keys in words; `source`: whose frames told the numbers, "" for what is usual."""
-    sizes = [size_text(count * vertices * VERTEX_BYTES / regions) for count in (few, many)]
-    within = " in glTF, which leaves out what a key does not move" if regions > 1 else ""
+    sizes = [size_text(keys_bytes(count, vertices, regions)) for count in (few, many)]
+    within = " in glTF without Shape Key Normals" if regions > 1 else ""
     if source:
         return f"about {few} to {many} keys by the frames of {source}, {sizes[0]} to {sizes[1]}{within}"
     if few == many:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Part of the singular vectors within an error that compressed keys need: measured 0.4 to 0.69, once 0.77 (`docs/methods/bakes.md`).
-KEY_PARTS = (0.4, 0.7)
+#: Part of the singular vectors within an error that compressed keys need: measured 0.4 to 0.77 (`docs/methods/bakes.md`), and 0.8 of few frames.
+KEY_PARTS = (0.4, 0.8)
+#: Keys beside those: one holds the smallest weights (`key_weights`).
+FURTHER_KEYS = 1
 #: Largest number of frames and of vertices that are looked at. Twice as many take four times as long, and give one or two keys more.
 MAX_FRAMES, MAX_VERTICES = 96, 300
 
@@ -36,4 +38,4 @@ def key_range(rows: np.ndarray, tolerance: float) -> tuple[int, int]:
     """Returns the smallest and the largest number of compressed keys that offsets [f, n, 3] are likely to need."""
     count = singular_count(rows, tolerance)
     few, many = (max(1, round(part * count)) for part in KEY_PARTS)
-    return few, many
+    return few + FURTHER_KEYS, many + FURTHER_KEYS

@@ -153,6 +153,8 @@ class THEW_OT_bake_as(bpy.types.Operator):
         elif others and not self.anew:
             more = ", and the new clips add keys of their own" if self.target == "COMPRESSED" else ""
             told.append(f"The bake keeps {words} as {'it is' if len(others) == 1 else 'they are'}{more}")
+        elif others:
+            told.append(f"{words} {'is' if len(others) == 1 else 'are'} baked anew too, and replaced")
         return [sentence(each[0].upper() + each[1:]) for each in told]
 
     @property

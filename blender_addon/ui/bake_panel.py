@@ -87,7 +87,7 @@ def draw_bakes(layout, obj, width: int) -> None:
             row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name
         limits = bake_sizes.limit_note(len(writing.keys_of(obj, bake)))
-        for text in (size_text(obj, bake), regions_text(bake), limits, shared_text(bake)):
+        for text in (size_text(obj, bake), regions_text(bake), limits, shared_text(obj, bake)):
             if text:
                 draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
         for clip in bake.clips:
@@ -98,28 +98,31 @@ def size_text(obj, bake: saved_bakes.ThewBake) -> str:
     """Returns the amount of a bake in words: keys or files, clips and bytes."""
     size = len(writing.keys_of(obj, bake)) * len(obj.data.vertices) * bake_sizes.VERTEX_BYTES
     files = bake_files.size_of(bake.clips, vertex_textures.SUFFIXES if bake.kind == "VERTEX_TEXTURE" else ())
-    what = bakes.describe_bake(obj, bake) or missing_text(bake)
-    text = f"{what}, {plural(len(bake.clips), 'clip')}" + (f", {size / 1e6:.3g} MB" if size else "")
+    what = bakes.describe_bake(obj, bake) or missing_text(obj, bake)
+    text = f"{what}, {plural(len(bake.clips), 'clip')}" + (f", {bake_sizes.size_text(size)}" if size else "")
     return text + (f", {bake_sizes.size_text(files)} on the disk" if files else "")
 
 
-def missing_text(bake: saved_bakes.ThewBake) -> str:
+def missing_text(obj, bake: saved_bakes.ThewBake) -> str:
     """Returns what to do about a bake of which nothing is left."""
     paths = bake_files.files_of(bake.clips)
-    return f"No file in {paths[0].parent}: bring it back or bake again" if paths else "Nothing is left: bake again"
+    again = "bake again" if remaking.can_bake_again(obj, bake) else "remove it (the cross)"
+    return f"No file in {paths[0].parent}: bring it back or {again}" if paths else f"Nothing is left: {again}"
 
 
 def regions_text(bake: saved_bakes.ThewBake) -> str:
     """Returns the remark on keys of regions, of which files hold less than the size of whole keys; "" without regions."""
     return (
-        f"keys of {bake.regions} regions: glTF and FBX take less, for they leave out what a key does not move"
+        f"keys of {bake.regions} regions: FBX, and glTF without Shape Key Normals, leave out what a key does not move"
         if bake.regions > 1
         else ""
     )
 
 
-def shared_text(bake: saved_bakes.ThewBake) -> str:
-    """Returns the remark on compressed clips that have keys of their own; "" where all share theirs."""
+def shared_text(obj, bake: saved_bakes.ThewBake) -> str:
+    """Returns the remark on compressed clips that have keys of their own; "" where all share theirs, or cannot be baked anew."""
+    if not remaking.can_bake_again(obj, bake):
+        return ""
     if bake.kind != "COMPRESSED" or len(bake.clips) < 2 or not any(clip.keys for clip in bake.clips):
         return ""
     return "Clips were added one by one and have keys of their own: bake all anew (the arrows) for fewer keys"
@@ -154,7 +157,7 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     what, alone = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
     if bakes.moves_bones(bake):
         what, alone, space = "Helper bones", WEIGHTS_OF_BAKE, ""
-    frames = f"{clip.start} to {clip.end}" if clip is not None else plural(len(bake.clips), "action")
+    frames = f"frames {clip.start} to {clip.end}" if clip is not None else plural(len(bake.clips), "action")
     draw_text(column, f"{what} of {frames}{space}", width, icon="INFO")
     if clip is None or bakes.moves_bones(bake):
         draw_text(column, sentence(alone), width)

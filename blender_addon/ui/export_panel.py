@@ -18,7 +18,7 @@ MENU_WIDTH = 60
 
 
 #: Lines of a sentence beside an exporter's settings, above its button, whose tooltip has the whole of it.
-MAX_LINES = 2
+MAX_LINES = 3
 
 
 def draw_traps(column, traps: Iterable[Trap], width: int) -> None:
@@ -62,7 +62,7 @@ class THEW_PT_export(bpy.types.Panel):
         settings = open_exporter(context)
         traps = export_check.find_traps(context.scene.objects, settings)
         column = self.layout.column(align=True)
-        column.label(text=self.bl_label)
+        column.label(text=THEW_PT_export.bl_label)
         draw_short_traps(column, traps, letters_per_line(context), settings.exporter)
 
 

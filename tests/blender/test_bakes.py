@@ -370,7 +370,7 @@ def test_bake_panel(character):
     bake("POSED")
     assert "in posed space" in panel_words(body) and "Finish Bake" in panel_words(body)
     bake()
-    assert "Keys of 1 to 20, in rest space" in panel_words(body)
+    assert "Keys of frames 1 to 20, in rest space" in panel_words(body)
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_export_panel_buttons(baked_walk):
     assert "leaves out animation" in words
     assert ("operator", "thew.mend_export", "Switch On Animation") in buttons
     first = next(i for i, call in enumerate(layout.seen) if call[0] == "operator")
-    assert first <= 5, "a title, two lines of a sentence, and its button"
+    assert first <= 5, "a title, three lines of a sentence, and its button"
     press = SimpleNamespace(trap="export_animation", object="Body", exporter=USD)
     tooltip = bpy.types.THEW_OT_mend_export.description(context, press)
     assert find(USD, {}, "export_animation").text in tooltip
