@@ -57,6 +57,7 @@ def main() -> int:
     parser.add_argument("--from-npz", type=Path, help="a folder of recordings")
     parser.add_argument("--only", nargs="*", default=[], help="parts of the names of recordings")
     parser.add_argument("--clips", type=int, default=3, help="the liveliest ones of each recording")
+    parser.add_argument("--rest-tolerance", type=float, metavar="MM", help="distance from the plain skin at rest, mm")
     parser.add_argument("--without-peer", action="store_true")
     options = parser.parse_args()
     print(
@@ -65,17 +66,19 @@ def main() -> int:
     print("| --- " * 10 + "|")
     for motion in recorded(options) if options.from_npz else [tentacle(), chain(), arm()]:
         for count in motion.counts:
-            print(row(motion, count, py_dem_bones is not None and not options.without_peer), flush=True)
+            with_peer = py_dem_bones is not None and not options.without_peer
+            print(row(motion, count, options.rest_tolerance, with_peer), flush=True)
     return 0
 
 
-def row(motion: Posed, count: int, with_peer: bool) -> str:
-    """Returns the row of one motion and number of helpers."""
+def row(motion: Posed, count: int, rest_tolerance: float | None, with_peer: bool) -> str:
+    """Returns the row of one motion and number of helpers; `rest_tolerance` in millimetres."""
     frames, own = sum(map(len, motion.clips)), motion.weights.shape[1]
     plain = np.concatenate([skinned(motion.rest, motion.weights, poses) for poses in motion.poses])
     flesh = np.linalg.norm(np.concatenate(motion.clips) - plain, axis=2).max()
     start = time.perf_counter()
-    bones = thew.helper_bones(motion.rest, motion.clips, motion.poses, motion.weights, count)
+    tolerance = None if rest_tolerance is None else 1e-3 * rest_tolerance
+    bones = thew.helper_bones(motion.rest, motion.clips, motion.poses, motion.weights, count, rest_tolerance=tolerance)
     seconds = time.perf_counter() - start
     theirs = "–", "–"
     if with_peer:

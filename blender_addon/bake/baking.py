@@ -57,6 +57,7 @@ class Wanted:
     bones: int = 16  # most helper bones of each mesh
     influences: int = 4  # most bones of a vertex, helpers among them
     regions: int = 1  # most parts of the mesh with compressed keys of their own
+    rest_tolerance: float = 3e-3  # metres by which resting helper bones may miss the plain skin
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeReq
     folder = wanted.folder.strip() or (bake_files.chosen_folder(bake.clips) if bake is not None else "")
     return BakeRequest(
         name, space, tolerance, wanted.replace, folder=folder, image=wanted.image,
-        bones=wanted.bones, influences=wanted.influences, regions=wanted.regions,
+        bones=wanted.bones, influences=wanted.influences, regions=wanted.regions, rest_tolerance=wanted.rest_tolerance,
     )  # fmt: skip
 
 

@@ -27,15 +27,15 @@ from .clip_plans import ClipPlan
 from .helper_fit import HelperMotion
 from .target import BakeRequest, Miss, PendingBake, Source
 
-#: Distance from the plain skin, in metres, from which a bake tells what its resting bones do beside the clips.
+#: Distance from the plain skin, in metres, from which a bake tells what its resting bones do.
 MIN_RESTING_MISS = 1e-3
 
 
 def resting_remark(bake: ThewBake) -> str:
-    """Returns the remark on the skin beside the clips, where helper bones rest; "" if it is the plain skin."""
+    """Returns the remark on the skin where helper bones rest; "" if it is the plain skin."""
     if bake.resting_error <= MIN_RESTING_MISS:
         return ""
-    return f"up to {1e3 * bake.resting_error:.2g} mm from the plain skin in actions without a clip: bake all that are played"
+    return f"up to {1e3 * bake.resting_error:.2g} mm from the plain skin where helper bones rest in poses of its clips, more in others"
 
 
 @dataclass
@@ -87,7 +87,7 @@ class HelperBones:
         return helper_checks.own_modifier(obj) is None
 
     def result_remark(self, obj: bpy.types.Object, bake: ThewBake) -> str:
-        """Returns the error of a bake in words, and what its resting bones do beside its clips."""
+        """Returns the error of a bake in words, and what its resting bones do."""
         worst = max(bake.clips, key=lambda clip: clip.error)
         text = f"The skin is up to {1e3 * worst.error:.2g} mm off, at frame {worst.error_frame} of {worst.label}"
         resting = resting_remark(bake)
@@ -100,7 +100,7 @@ class HelperBones:
     def pack(self, pending: PendingBake) -> Task:
         """Builds the task that fits the bones to all clips, and measures what they miss as they are written."""
         request = pending.request
-        packed = yield from helper_fit.fit(pending.clips, request.bones, request.influences)
+        packed = yield from helper_fit.fit(pending.clips, request.bones, request.influences, request.rest_tolerance)
         if not packed.bones:
             raise Refusal(
                 f"The flesh of {describe(pending.obj)} moves nowhere in these frames, so it needs no helper bones"
@@ -154,7 +154,7 @@ class HelperBones:
             new.former = bake.token, places
         pending.bake_notes = {
             "token": new.token, "resting_error": pending.packed.resting, "holds": pending.packed.holds, "bones": request.bones,
-            "influences": request.influences,
+            "influences": request.influences, "rest_tolerance": request.rest_tolerance,
         }  # fmt: skip
         pending.notes = [clip_notes(clip) for clip in new.clips]
         return []

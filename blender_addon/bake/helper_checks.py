@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import bpy
 
 from ..logic.errors import Refusal
@@ -34,6 +36,8 @@ def check_request(request: BakeRequest) -> None:
         raise Refusal(
             f"A vertex follows 1 to {MAX_INFLUENCES} bones, not {request.influences}: choose 4, or 8 for engines that take so many"
         )
+    if not 0.0 <= request.rest_tolerance < math.inf:
+        raise Refusal("The error at rest of helper bones is 0 or a number of millimetres: choose another")
 
 
 def check_object(obj: bpy.types.Object) -> None:

@@ -110,8 +110,11 @@ def weights_of(subject: Subject) -> tuple[list[str], np.ndarray]:
 # fitting --------------------------------------------------------------------------------------------------------------
 
 
-def fit(clips: list[ClipContent], count: int, influences: int) -> Task:
-    """Builds the task that returns the `HelperMotion` of clips, with at most `count` bones and `influences` of a vertex."""
+def fit(clips: list[ClipContent], count: int, influences: int, rest_tolerance: float) -> Task:
+    """Builds the task that returns the `HelperMotion` of clips, with at most `count` bones and `influences` of a vertex.
+
+    `rest_tolerance`: metres by which resting bones may miss the plain skin.
+    """
     motions = [each.content.bones for each in clips]
     first, metres = motions[0], max(each.metres for each in motions)
     reference = first.places[0]
@@ -120,7 +123,9 @@ def fit(clips: list[ClipContent], count: int, influences: int) -> Task:
     rest = metres * transform(reference, first.rest)
     carried = [in_metres(each.poses @ move[:, None], metres) for each, move in zip(motions, moves, strict=True)]
     frames = [np.float32(metres) * each.content.rows for each in clips]
-    found = yield from span(fitting(rest, frames, carried, first.weights, count, influences), 0.0, FIT_SHARE)
+    found = yield from span(
+        fitting(rest, frames, carried, first.weights, count, influences, rest_tolerance), 0.0, FIT_SHARE
+    )
     transforms = [np.asarray(each, dtype=np.float64) for each in found.transforms]  # of each clip, in metres
     weights = np.asarray(found.weights, dtype=np.float32)
     parents = np.asarray(found.parents, dtype=int)
@@ -160,14 +165,14 @@ def channels_of(
     return [replace(each, scale=np.ones_like(each.scale)) for each in found]
 
 
-def fitting(rest, frames, carried, weights, count: int, influences: int) -> Task:
+def fitting(rest, frames, carried, weights, count: int, influences: int, rest_tolerance: float) -> Task:
     """Builds the task of the core's fit."""
     return (
         yield Work(
             f"Fitting {plural(count, 'helper bone')}",
             lambda progress: native.core().helper_bones(
                 rest, [np.ascontiguousarray(each) for each in frames], carried, weights, count, influences=influences,
-                progress=progress,
+                rest_tolerance=rest_tolerance, progress=progress,
             ),
         )
     )  # fmt: skip

@@ -18,10 +18,10 @@ from .vertex_textures import image_of
 FIRST_CHOICE = "COMPRESSED"
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
-#: Choices in Bake As… beside the target and its error, which have no first ones of their own.
+#: Choices in Bake As… beside the target and its errors, which have no first ones of their own.
 FURTHER_CHOICES = ("name", "folder", "image", "bones", "influences", "regions")
 #: All choices in Bake As… that are kept.
-CHOICES = ("target", "tolerance", *FURTHER_CHOICES)
+CHOICES = ("target", "tolerance", "rest_error", *FURTHER_CHOICES)
 
 
 def values_of(bake: ThewBake) -> dict[str, Any]:
@@ -29,6 +29,8 @@ def values_of(bake: ThewBake) -> dict[str, Any]:
     values = {"target": bake.kind} | form_of(bake)
     if "tolerance" in values:
         values["tolerance"] *= MILLIMETRES
+    if "rest_tolerance" in values:
+        values["rest_error"] = values.pop("rest_tolerance") * MILLIMETRES
     if bakes.moves_bones(bake):  # bones are fitted to all clips at once
         values["anew"] = True
     return values
@@ -44,7 +46,7 @@ def form_of(bake: ThewBake) -> dict[str, Any]:
     if bake_files.files_of(bake.clips):
         form["image"] = image_of(bake)
     if bakes.moves_bones(bake):
-        form |= {"bones": bake.bones, "influences": bake.influences}
+        form |= {"bones": bake.bones, "influences": bake.influences, "rest_tolerance": bake.rest_tolerance}
     return form
 
 
@@ -84,7 +86,7 @@ def chosen_values(obj: bpy.types.Object) -> dict[str, Any]:
     choice, known = obj.thew.bake_choice, {target.key for target in targets.TARGETS}
     if choice.target not in known:
         return {"target": FIRST_CHOICE}
-    values = {"target": choice.target, "tolerance": choice.tolerance}
+    values = {"target": choice.target, "tolerance": choice.tolerance, "rest_error": choice.rest_error}
     return values | {name: getattr(choice, name) for name in FURTHER_CHOICES if getattr(choice, name)}
 
 

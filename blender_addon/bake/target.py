@@ -113,6 +113,7 @@ class BakeRequest:
     bones: int = 16  # most helper bones of each mesh
     influences: int = 4  # most bones of a vertex, helpers among them
     regions: int = 1  # most parts of the mesh with keys of their own
+    rest_tolerance: float = 3e-3  # metres of the character by which resting helper bones may miss the plain skin
 
 
 @dataclass

@@ -67,6 +67,21 @@ def regions_property():
     )
 
 
+def rest_error_property():
+    """Returns the property of the distance from the plain skin at rest, in millimetres of the character."""
+    return fresh_property(
+        FloatProperty,
+        "Error at Rest (mm)",
+        "Largest distance from the plain skin in these clips while helper bones rest, as they do in actions without a clip and in "
+        "ragdolls, in millimetres on the character's real height. 0 keeps the plain skin in any pose; more lets bones follow the flesh "
+        "better; for Helper Bones",
+        default=3.0,
+        min=0.0,
+        max=1e4,
+        soft_max=20.0,
+    )
+
+
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
@@ -110,6 +125,7 @@ class Bake(Job):
     bones: bones_property()
     influences: influences_property()
     regions: regions_property()
+    rest_error: rest_error_property()
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
     anew: fresh_property(
         BoolProperty,
@@ -136,7 +152,7 @@ class Bake(Job):
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
             tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
             folder=self.folder, image=self.image, anew=self.anew, bones=self.bones, influences=self.influences,
-            regions=self.regions,
+            regions=self.regions, rest_tolerance=1e-3 * self.rest_error,
         )  # fmt: skip
 
     def report_success(self, obj, result):

@@ -16,7 +16,7 @@ from ..saved.bakes import ThewClipTick
 from ..scene import armature_actions, bake_files, key_playing
 from ..ui.bake_panel import size_text
 from ..ui.layouts import draw_text
-from .bake import bones_property, influences_property, regions_property, tolerance_property
+from .bake import bones_property, influences_property, regions_property, rest_error_property, tolerance_property
 from .operator_bases import fresh_property
 
 #: Width of the dialog in pixels, and the letters that fit on a line of it.
@@ -37,6 +37,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
     bones: bones_property()
     influences: influences_property()
     regions: regions_property()
+    rest_error: rest_error_property()
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
@@ -96,6 +97,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if self.target == "HELPER_BONES":
             layout.prop(self, "bones")
             layout.prop(self, "influences")
+            layout.prop(self, "rest_error")
         if self.target == "VERTEX_TEXTURE":
             layout.prop(self, "image")
         if self.writes_files:
@@ -208,7 +210,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if self.target == "COMPRESSED":
             values |= {"tolerance": self.tolerance, "regions": self.regions}
         if self.target == "HELPER_BONES":
-            values |= {"bones": self.bones, "influences": self.influences}
+            values |= {"bones": self.bones, "influences": self.influences, "rest_error": self.rest_error}
         if self.target == "VERTEX_TEXTURE":
             values["image"] = self.image
         if self.writes_files:

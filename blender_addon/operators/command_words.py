@@ -89,6 +89,10 @@ def parser() -> argparse.ArgumentParser:
         "--influences", metavar="N", type=within(1, MAX_INFLUENCES, "influences"), default=4,
         help="most bones of a vertex, for the target helper_bones (4)",
     )  # fmt: skip
+    bake.add_argument(
+        "--rest-error", metavar="MM", type=within(0, 10000, "millimetres"), default=3,
+        help="most millimetres from the plain skin while helper bones rest, 0 for none, for the target helper_bones (3)",
+    )  # fmt: skip
     bake.add_argument("--actions", metavar="NAME", nargs="+", help="bake these actions, each over its own frames")
     bake.add_argument(
         "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"

@@ -85,6 +85,11 @@ class ThewBakeChoice(bpy.types.PropertyGroup):
     bones: record(IntProperty, "Largest number of helper bones", default=16)
     regions: record(IntProperty, "Largest number of regions of compressed keys", default=1)
     influences: record(IntProperty, "Largest number of bones of a vertex", default=4)
+    rest_error: record(
+        FloatProperty,
+        "Largest distance from the plain skin while helper bones rest, in millimetres of the character",
+        default=3.0,
+    )
 
 
 class ThewBake(bpy.types.PropertyGroup):
@@ -105,6 +110,11 @@ class ThewBake(bpy.types.PropertyGroup):
     bones: record(IntProperty, "Number of helper bones that was asked for; 0: the bake is of another kind")
     influences: record(IntProperty, "Largest number of bones of a vertex that was asked for")
     notes: record(StringProperty, "Sentences about the last bake into it, one per line")
+    rest_tolerance: record(
+        FloatProperty,
+        "Largest distance from the plain skin that was allowed while helper bones rest, in metres",
+        default=3e-3,
+    )
     token: record(StringProperty, "Mark of the helper bones that were made for the bake, and of their weights")
     clips: CollectionProperty(type=ThewClip, description="Clips of the bake")
 

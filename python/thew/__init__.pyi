@@ -1551,6 +1551,7 @@ def helper_bones(
     skin_weights: ArrayLike,
     count: int,
     influences: int = 4,
+    rest_tolerance: float | None = None,
     progress: _Progress | None = None,
 ) -> HelperBones: ...
 def write_pc2(

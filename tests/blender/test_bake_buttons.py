@@ -62,6 +62,7 @@ def dialog(**values):
         "influences": 4,
         "overwrite": False,
         "regions": 1,
+        "rest_error": 3.0,
     }
     ticks = [SimpleNamespace(name=name, chosen=True) for name in ("Run", "Hop")]
     return made(**(defaults | {"ticks": ticks} | values))

@@ -16,7 +16,7 @@ from boning import (
     helpers_of,
     make_carried_dancer,
 )
-from dancing import ACTIONS, clip_shapes, frames_of, live_shapes, make_dancer, use
+from dancing import ACTIONS, add_action, clip_shapes, frames_of, live_shapes, make_dancer, use
 from helpers import activate, flesh_of, make_body, part, play, refusal, size_of
 
 
@@ -106,6 +106,54 @@ def test_helper_bones_beside_clips(dancer, monkeypatch, holds):
     body.thew.enabled = False
     plain = play(body, frames_of("Walk"))
     assert np.linalg.norm(shown - plain, axis=2).max() <= record.resting_error + ROUNDING * size_of(plain[0])
+
+
+def plain_shapes(body, rig, name: str, frames) -> np.ndarray:
+    """Returns the plain skin in an action; the bake plays again afterwards."""
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    body.thew.enabled = False
+    found = clip_shapes(body, rig, name, frames)
+    body.thew.enabled = True
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    return found
+
+
+def test_helper_bones_at_rest_show_plain_skin(dancer):
+    """With an error at rest of 0, the plain skin shows in an action without a clip that is unlike all clips, and in any pose."""
+    body, rig = dancer
+    add_action(rig, "Fall", 1.0, 20.0, 0.3, 1.4)
+    use(rig, "Run")
+    live = live_shapes(body, rig)
+    record = bake(body, clips="CHOSEN", actions="Run;Walk", rest_error=0.0)
+    metres = part("bake.body_source").metres_per_unit(
+        part("live.session").register.state_of(body), np.array(body.matrix_world)
+    )
+    assert record.rest_tolerance == 0.0 and not record.holds
+    assert record.resting_error <= ROUNDING * metres * size_of(live["Run"][0])
+    assert part("bake.helper_bones").resting_remark(record) == ""
+    for clip in record.clips:
+        assert_within(clip_shapes(body, rig, clip.label), live[clip.label], clip)
+    shown, plain = clip_shapes(body, rig, "Fall", range(1, 21)), plain_shapes(body, rig, "Fall", range(1, 21))
+    assert np.abs(shown - plain).max() <= ROUNDING * size_of(plain[0])
+    baked = clip_shapes(body, rig, "Run")
+    assert np.abs(baked - plain_shapes(body, rig, "Run", frames_of("Run"))).max() > 1e-3 * size_of(plain[0])
+
+
+def test_helper_bones_keep_their_error_at_rest(dancer):
+    """By default the skin stays within 3 mm of the plain one while helper bones rest in poses of the clips; the panel tells how far."""
+    body, rig = dancer
+    idle = bpy.data.actions["Walk"].copy()
+    idle.name = "Idle"
+    record = bake(body, clips="CHOSEN", actions="Run;Walk")
+    assert record.rest_tolerance == pytest.approx(3e-3) and record.resting_error <= 3e-3 * 1.001
+    assert part("bake.remaking").values_of(record)["rest_error"] == pytest.approx(3.0)
+    metres = part("bake.body_source").metres_per_unit(
+        part("live.session").register.state_of(body), np.array(body.matrix_world)
+    )
+    shown, plain = (shapes(body, rig, "Idle", frames_of("Walk")) for shapes in (clip_shapes, plain_shapes))
+    away = metres * np.linalg.norm(shown - plain, axis=2).max()
+    assert away <= record.resting_error + ROUNDING * metres * size_of(plain[0])
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -256,8 +256,8 @@ def test_size_and_options():
     sizes, words = part("logic.bake_sizes"), part("operators.command_words")
     assert sizes.estimate("HELPER_BONES", 60, 1000, 16, 4) == "16 bones, 26.9 kB of curves and 24 kB of weights"
     given = words.parser().parse_args(
-        ["bake", "a.blend", "--target", "helper_bones", "--bones", "24", "--influences", "8"]
+        ["bake", "a.blend", "--target", "helper_bones", "--bones", "24", "--influences", "8", "--rest-error", "0"]
     )
-    assert (given.target, given.bones, given.influences) == ("helper_bones", 24, 8)
+    assert (given.target, given.bones, given.influences, given.rest_error) == ("helper_bones", 24, 8, 0)
     with pytest.raises(SystemExit):
         words.parser().parse_args(["bake", "a.blend", "--bones", "0"])

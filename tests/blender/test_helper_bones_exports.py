@@ -79,6 +79,24 @@ def test_gltf_plays_every_clip(dancer, tmp_path, mode):
         assert np.abs(played - shapes[:, owner]).max() < TOLERANCE * size_of(shapes[0]), name
 
 
+def test_gltf_shows_plain_skin_without_a_clip(dancer, tmp_path):
+    """With an error at rest of 0, an animation without a clip is the same in a file with helper bones as in one without."""
+    body, _ = dancer
+    bake(body, rest_error=0.0)
+    paths = [tmp_path / "bones.glb", tmp_path / "plain.glb"]
+    for path in paths:
+        assert bpy.ops.export_scene.gltf(filepath=str(path)) == {"FINISHED"}
+        assert bpy.ops.thew.show_live() == {"FINISHED"}
+        body.thew.enabled = False
+    fleshed, plain = map(GltfFile, paths)
+    for name, differs in (("Idle", False), ("Walk", True)):
+        away = 0.0
+        for at in range(12, 31, 3):
+            one, other = (file.positions("Body", name, at / 24.0) for file in (fleshed, plain))
+            away = max(away, np.linalg.norm(one - other, axis=1).max())
+        assert (away > 1e-3 * size_of(other)) == differs and (differs or away < TOLERANCE * size_of(other)), name
+
+
 def test_fbx_plays_every_clip(dancer, tmp_path):
     """Every take of an FBX moves the mesh as Blender shows it; one without a clip too, whatever plays at the export."""
     body, rig = dancer

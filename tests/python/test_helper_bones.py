@@ -128,6 +128,45 @@ def test_helpers_lie_in_their_skin():
     assert lengths.min() > 1e-3 and lengths.max() < 1.0
 
 
+def resting(bones, rest, poses):
+    """Returns the positions while all helpers rest on their parents."""
+    return shown(bones, rest, poses, np.asarray(poses, np.float32)[:, bones.parents])
+
+
+@pytest.mark.parametrize("influences", [2, 3, 4, 8])
+def test_helpers_at_rest_show_plain_skin(influences):
+    """With a tolerance of 0, helpers at rest show the plain skin in any pose; each takes weight from its parent alone."""
+    rest, posed, poses, weights = swaying()
+    bones = thew.helper_bones(rest, posed, poses, weights, 6, influences=influences, rest_tolerance=0.0)
+    w = bones.weights.astype(float)
+    shares = w[:, :2].copy()
+    np.add.at(shares.T, bones.parents, w[:, 2:].T)
+    assert np.abs(shares - weights).max() < 1e-6
+    assert w.min() >= 0 and (w > 0).sum(axis=1).max() <= influences
+    random = np.random.default_rng(3)
+    others = np.tile(np.eye(4), (20, 2, 1, 1))
+    others[..., :3, :3] = Rotation.random(40, random_state=5).as_matrix().reshape(20, 2, 3, 3)
+    others[..., :3, 3] = random.normal(size=(20, 2, 3))
+    assert np.abs(resting(bones, rest, others) - blend(rest, weights, others)).max() < 1e-5
+    free = thew.helper_bones(rest, posed, poses, weights, 6, influences=influences)
+    assert np.abs(resting(free, rest, others) - blend(rest, weights, others)).max() > 1e-2
+    if influences > 2:
+        assert bones.rms < 1.3 * free.rms + 1e-4
+
+
+def test_tolerance_at_rest():
+    """Flesh at a joint finds more room for helpers where light bones may leave; the skin at rest stays within the tolerance."""
+    rest, posed, poses, weights = swaying()
+    sway = 0.05 * np.sin(np.arange(len(posed)))[:, None] * np.exp(-(((rest[:, 0] - 0.5) / 0.15) ** 2))
+    posed[..., 2] += sway
+    skin, bones = blend(rest, weights, poses), []
+    for tolerance in (0.0, 0.005, 0.02):
+        bones.append(thew.helper_bones(rest, posed, poses, weights, 6, influences=2, rest_tolerance=tolerance))
+        away = np.linalg.norm(resting(bones[-1], rest, poses) - skin, axis=2).max()
+        assert away < tolerance + 1e-5
+    assert max(bones[1].max_error, bones[2].max_error) <= bones[0].max_error + 1e-6
+
+
 def test_helper_bones_do_not_depend_on_place_and_scale():
     """A character that is elsewhere, turned and of another size has the same errors in its own size."""
     rest, posed, poses, weights = swaying()
@@ -163,6 +202,8 @@ REST, POSED, POSES, WEIGHTS = swaying(6)
         ({"count": 0}, "number of helper bones must be at least 1"),
         ({"influences": 0}, "influences of a vertex must be from 1 to 8"),
         ({"influences": 9}, "influences of a vertex must be from 1 to 8"),
+        ({"rest_tolerance": -0.1}, "tolerance at rest must be at least 0"),
+        ({"rest_tolerance": np.nan}, "tolerance at rest must be at least 0"),
         ({"rest": REST[1:]}, "rest"),
         ({"rest": np.full_like(REST, np.nan)}, "rest has no usable position for vertex 0"),
         ({"poses": POSES[1:]}, "poses of clip 0"),

@@ -11,7 +11,7 @@ use super::simplex::{MAX_WEIGHTS, SmallSystem, gain_towards};
 use smallvec::SmallVec;
 
 /// A bone joins if it lowers the square distance by this part.
-const WORTHWHILE: f64 = 1e-4;
+pub(super) const WORTHWHILE: f64 = 1e-4;
 
 /// By how much the square distance of a vertex grows without each of its helpers.
 pub(super) type Losses = SmallVec<[(u32, f64); 4]>;
@@ -28,13 +28,13 @@ pub(super) struct Choice {
 
 /// Gram matrix and right side of one vertex, over candidates among the helpers and its own bones.
 pub(super) struct Columns<'a> {
-    candidates: Vec<usize>,
+    pub candidates: Vec<usize>,
     /// Weights of the own bones, the heaviest first.
-    weights: &'a [f64],
+    pub weights: &'a [f64],
     /// Lower triangle until a search begins.
-    gram: Vec<f64>,
-    right: Vec<f64>,
-    square: f64,
+    pub gram: Vec<f64>,
+    pub right: Vec<f64>,
+    pub square: f64,
 }
 
 impl<'a> Columns<'a> {
@@ -78,6 +78,16 @@ impl<'a> Columns<'a> {
         self.square += weight * dot(target, target);
     }
 
+    /// Copies the lower triangle to the upper one.
+    pub(super) fn fill_triangle(&mut self) {
+        let size = self.right.len();
+        for i in 0..size {
+            for j in 0..i {
+                self.gram[j * size + i] = self.gram[i * size + j];
+            }
+        }
+    }
+
     /// Returns the best choice over all numbers of own bones that may stay. With `polish`, the least of its
     /// scores decides.
     pub(super) fn choose(
@@ -86,12 +96,7 @@ impl<'a> Columns<'a> {
         influences: usize,
         polish: Option<Polish<'_>>,
     ) -> Choice {
-        let size = self.right.len();
-        for i in 0..size {
-            for j in 0..i {
-                self.gram[j * size + i] = self.gram[i * size + j];
-            }
-        }
+        self.fill_triangle();
         let mut polished: Option<(f64, VertexSkin)> = None;
         let mut best: Option<(Reduced<'_>, Chosen)> = None;
         for kept in (0..=self.weights.len()).rev() {
@@ -189,7 +194,7 @@ impl<'a> Reduced<'a> {
             (0..helpers).min_by(|&a, &b| distance(a).total_cmp(&distance(b)))?
         };
         let mut chosen = self.grow(self.solve(&[first]), room);
-        if previous.kept == self.kept && !previous.helpers.is_empty() {
+        if previous.own.len() == self.kept && !previous.helpers.is_empty() {
             let column = |h: u32| (self.columns.candidates.iter()).position(|&c| c == h as usize);
             let before = previous.helpers.iter().filter_map(|h| column(h.0));
             let columns: Vec<usize> = before.chain((self.kept > 0).then_some(helpers)).collect();
@@ -207,17 +212,13 @@ impl<'a> Reduced<'a> {
     fn describe(&self, chosen: &Chosen) -> Choice {
         let helpers = self.columns.candidates.len();
         let own = chosen.columns.contains(&helpers);
-        let mut skin = VertexSkin {
-            kept: if own { self.kept } else { 0 },
-            ..VertexSkin::default()
-        };
-        let mut losses = Losses::new();
+        let (mut kept, mut losses) = (SmallVec::new(), Losses::new());
         for (at, (&c, &w)) in chosen.columns.iter().zip(&chosen.weights).enumerate() {
             if c == helpers {
                 continue;
             }
             let helper = self.columns.candidates[c] as u32;
-            skin.helpers.push((helper, w));
+            kept.push((helper, w));
             let mut columns = chosen.columns.clone();
             columns.remove(at);
             let without = match columns.len() {
@@ -226,6 +227,8 @@ impl<'a> Reduced<'a> {
             };
             losses.push((helper, (without - chosen.distance).max(0.0)));
         }
+        let own = if own { self.kept } else { 0 };
+        let skin = VertexSkin::proportional(self.columns.weights, own, kept);
         Choice { skin, losses }
     }
 
@@ -311,8 +314,8 @@ impl<'a> Reduced<'a> {
 
 /// Chosen columns, their weights, and the square distance.
 #[derive(Debug, Clone, Default)]
-struct Chosen {
-    columns: Vec<usize>,
-    weights: Vec<f64>,
-    distance: f64,
+pub(super) struct Chosen {
+    pub columns: Vec<usize>,
+    pub weights: Vec<f64>,
+    pub distance: f64,
 }

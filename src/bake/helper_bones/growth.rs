@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Helpers added one by one to some vertices and frames, each where errors are largest.
 
-use super::BakeError;
 use super::choice::Choice;
 use super::emphasis::Emphasis;
 use super::problem::Problem;
 use super::rig::Rig;
-use super::seeding::{local_motion, neighbours, worst_place};
+use super::seeding::{local_motion, local_motion_of_share, neighbours, worst_place};
 use super::transforms::{errors, fit_transforms};
 use super::weights::{FixedSums, fit_weights};
+use super::{BakeError, HelperBonesSettings};
 use crate::progress::{Progress, report_progress};
 
 /// Power of errors in what new helpers are to lower: between the mean, for which 2 would do, and the largest.
@@ -27,6 +27,10 @@ const SWEEPS: usize = 2;
 /// A helper stays if it lowers the score by this part.
 const WORTHWHILE: f64 = 2e-3;
 
+/// Own bones that are tried as the parent of a new helper, and their least weight at its place, as a part of the heaviest one's.
+const MAX_PARENTS: usize = 2;
+const MIN_PARENT: f64 = 0.3;
+
 /// Trials in a row without a helper that stays, after which no more are tried.
 const PATIENCE: usize = 12;
 
@@ -35,7 +39,7 @@ pub(super) struct Growth<'a> {
     problem: &'a Problem,
     sums: FixedSums,
     ones: Emphasis,
-    influences: usize,
+    settings: HelperBonesSettings,
     /// Radius of the skin around a new helper.
     radius: f64,
     pub rig: Rig,
@@ -46,11 +50,11 @@ pub(super) struct Growth<'a> {
 
 impl<'a> Growth<'a> {
     /// Begins with a rig.
-    pub(super) fn new(problem: &'a Problem, rig: Rig, influences: usize) -> Self {
+    pub(super) fn new(problem: &'a Problem, rig: Rig, settings: &HelperBonesSettings) -> Self {
         Self {
             sums: FixedSums::new(problem),
             ones: Emphasis::ones(problem),
-            influences,
+            settings: *settings,
             radius: RADIUS,
             errors: errors(problem, &rig),
             rig,
@@ -70,7 +74,8 @@ impl<'a> Growth<'a> {
             let least = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
             let Some(least) = least else { return };
             self.rig.skins = choices.into_iter().map(|c| c.skin).collect();
-            self.rig.remove(least as u32);
+            self.rig
+                .remove(self.problem, least as u32, self.settings.plain_at_rest());
             let mut rig = self.rig.clone();
             self.sweep(&mut rig);
             self.rig = rig;
@@ -107,20 +112,14 @@ impl<'a> Growth<'a> {
         let radius = self.radius;
         let place = worst_place(self.problem, &scores, radius);
         for radius in [radius, NARROW * radius] {
-            let mut trial = self.rig.clone();
-            trial.maps.push(local_motion(self.problem, place, radius));
-            for _ in 0..SWEEPS {
-                self.sweep(&mut trial);
-            }
-            let after = errors(self.problem, &trial);
-            let new = self.rig.maps.len() as u32;
-            let used = trial
-                .skins
-                .iter()
-                .any(|s| s.helpers.iter().any(|h| h.0 == new));
-            if used && score(&after) <= (1.0 - WORTHWHILE) * score(&self.errors) {
-                self.rig = trial;
-                self.errors = after;
+            let parents = self.possible_parents(place).into_iter();
+            let trials = parents.map(|parent| self.trial(place, parent, radius));
+            let least = trials.min_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((after, rig, errors)) = least
+                && after <= (1.0 - WORTHWHILE) * score(&self.errors)
+            {
+                self.rig = rig;
+                self.errors = errors;
                 return true;
             }
         }
@@ -130,8 +129,38 @@ impl<'a> Growth<'a> {
         false
     }
 
+    /// Returns the own bones that may be the parent of a helper at a vertex. Without a plain skin to keep, parents follow from the fit.
+    fn possible_parents(&self, place: usize) -> Vec<u32> {
+        let (bones, weights) = self.problem.own.row(place);
+        if !self.settings.plain_at_rest() {
+            return vec![bones[0]];
+        }
+        let heavy = weights.iter().filter(|w| **w >= MIN_PARENT * weights[0]);
+        bones[..heavy.count().min(MAX_PARENTS)].to_vec()
+    }
+
+    /// Returns the score, the rig and its errors with a helper that begins at a place; a score without end if no vertex takes it.
+    fn trial(&self, place: usize, parent: u32, radius: f64) -> (f64, Rig, Vec<Vec<f32>>) {
+        let mut rig = self.rig.clone();
+        let plain = self.settings.plain_at_rest();
+        let maps = match plain {
+            true => local_motion_of_share(self.problem, place, radius, parent),
+            false => local_motion(self.problem, place, radius),
+        };
+        rig.maps.push(maps);
+        rig.parents.push(parent);
+        for _ in 0..SWEEPS {
+            self.sweep(&mut rig);
+        }
+        let after = errors(self.problem, &rig);
+        let new = self.rig.maps.len() as u32;
+        let mut skins = rig.skins.iter();
+        let used = skins.any(|s| s.helpers.iter().any(|h| h.0 == new));
+        (if used { score(&after) } else { f64::INFINITY }, rig, after)
+    }
+
     fn choices(&self, rig: &Rig) -> Vec<Choice> {
-        fit_weights(self.problem, &self.sums, rig, &self.ones, self.influences)
+        fit_weights(self.problem, &self.sums, rig, &self.ones, &self.settings)
     }
 
     fn sweep(&self, rig: &mut Rig) {

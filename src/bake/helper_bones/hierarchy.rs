@@ -9,7 +9,7 @@ use crate::{Mat3, Vec3};
 const MIN_LENGTH: f64 = 0.02;
 
 /// Returns the own bone that carries most of the skin of each helper.
-pub(super) fn parents(problem: &Problem, rig: &Rig) -> Vec<usize> {
+pub(super) fn parents(problem: &Problem, rig: &Rig) -> Vec<u32> {
     let mut carried = vec![vec![0.0; problem.bone_count]; rig.maps.len()];
     for (v, skin) in rig.skins.iter().enumerate() {
         let (bones, weights) = problem.own.row(v);
@@ -21,7 +21,7 @@ pub(super) fn parents(problem: &Problem, rig: &Rig) -> Vec<usize> {
     }
     let heaviest = |sums: &Vec<f64>| {
         let first = |best: usize, b: usize| if sums[b] > sums[best] { b } else { best };
-        (0..sums.len()).fold(0, first)
+        (0..sums.len()).fold(0, first) as u32
     };
     carried.iter().map(heaviest).collect()
 }

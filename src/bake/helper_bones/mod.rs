@@ -22,6 +22,7 @@
 //! | `growth` | helpers added one by one |
 //! | `weights` | sums over frames for the weights of a vertex |
 //! | `choice` | few bones of a vertex |
+//! | `shares` | few bones of a vertex whose helpers take weight from their parents alone |
 //! | `polish` | weights of few bones towards the least largest error |
 //! | `simplex` | weights of few bones |
 //! | `transforms` | maps of the helpers |
@@ -43,6 +44,7 @@ mod refinement;
 mod rig;
 mod search;
 mod seeding;
+mod shares;
 mod simplex;
 mod source;
 #[cfg(test)]
@@ -66,15 +68,24 @@ pub const MAX_INFLUENCES: usize = 8;
 const FITTED_PAIRS: usize = 4_000_000;
 
 /// What is asked of [`helper_bones`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HelperBonesSettings {
     /// Largest number of helpers.
     pub count: usize,
     /// Largest number of bones of a vertex, own ones and helpers, 1 to [`MAX_INFLUENCES`].
     pub influences: usize,
+    /// Largest distance, m, of the skin from the plain one in the given poses while helpers rest relative to their parents. With `Some`,
+    /// a helper takes weight from its parent alone, and both add up to the weight that the artist gave this bone: with 0, the plain skin
+    /// shows in every pose. Above 0, light own bones may leave. `None`: helpers take weight from all own bones.
+    pub rest_tolerance: Option<f64>,
 }
 
 impl HelperBonesSettings {
+    /// Returns whether helpers take weight from their parents alone.
+    fn plain_at_rest(&self) -> bool {
+        self.rest_tolerance.is_some()
+    }
+
     fn check(&self) -> Result<(), BakeError> {
         let setting = |what, range, value: usize| {
             let value = value as f64;
@@ -86,6 +97,13 @@ impl HelperBonesSettings {
         if !(1..=MAX_INFLUENCES).contains(&self.influences) {
             let what = "the number of influences of a vertex";
             return setting(what, "from 1 to 8", self.influences);
+        }
+        if let Some(value) = self
+            .rest_tolerance
+            .filter(|t| !(*t >= 0.0 && t.is_finite()))
+        {
+            let (what, range) = ("the tolerance at rest", "at least 0");
+            return Err(BakeError::Setting { what, range, value });
         }
         Ok(())
     }
@@ -106,7 +124,8 @@ pub struct HelperBones {
     pub heads: Vec<Vec3>,
     /// Tails at rest, m.
     pub tails: Vec<Vec3>,
-    /// Own bone that carries most of each helper's skin.
+    /// Own bone of each helper: the one from which it takes weight where the plain skin is kept, else the one that carries most of
+    /// its skin.
     pub parents: Vec<u32>,
     /// Largest distance of a vertex from its place in each frame, m.
     pub errors: Vec<f32>,
@@ -145,7 +164,7 @@ pub fn helper_bones(
     progress: &dyn Progress,
 ) -> Result<HelperBones, BakeError> {
     settings.check()?;
-    let source = Source::new(frames, rest, poses, weights)?;
+    let source = Source::new(frames, rest, poses, weights, settings)?;
     fit_source(&source, settings, FITTED_PAIRS, progress)
 }
 
@@ -179,13 +198,24 @@ impl Fit {
         let (vertices, frames) = (source.frames.vertex_count(), source.frames.len());
         let all: Vec<u32> = (0..vertices as u32).collect();
         let fitted = spread(frames, (pairs / vertices).max(search::FRAMES));
-        let problem = Problem::new(source, &all, &fitted);
-        let stage = StageProgress {
+        let mut problem = Problem::new(source, &all, &fitted);
+        let stage = |from, to| StageProgress {
             whole: progress,
-            from: 0.0,
-            to: 0.95,
+            from,
+            to,
         };
-        let rig = search::find_rig(&problem, settings, &stage)?;
+        let twice = problem.own.may_leave();
+        let first = if twice { 0.5 } else { 0.95 };
+        let mut rig = search::find_rig(&problem, settings, &stage(0.0, first))?;
+        if twice {
+            // A search in which light bones stay may find a better local minimum.
+            problem.own.keep_all();
+            let other = search::find_rig(&problem, settings, &stage(first, 0.95))?;
+            let max = |rig| growth::largest(&transforms::errors(&problem, rig));
+            if max(&other) < max(&rig) {
+                rig = other;
+            }
+        }
         let rig = rig.without_unused();
         Ok(Self {
             problem,
@@ -244,7 +274,6 @@ impl Fit {
         let measured = written::measure(source, &weights, &transforms);
         let world = |p: Vec3| p * source.rest_frame.size + source.rest_frame.centre;
         let places = hierarchy::heads_and_tails(&self.problem, rig);
-        let parents = hierarchy::parents(&self.problem, rig);
         HelperBones {
             count,
             bone_count: bones,
@@ -252,7 +281,7 @@ impl Fit {
             transforms,
             heads: places.iter().map(|p| world(p.0)).collect(),
             tails: places.iter().map(|p| world(p.1)).collect(),
-            parents: parents.iter().map(|&b| b as u32).collect(),
+            parents: rig.parents.clone(),
             errors: measured.errors,
             farthest: measured.farthest,
             rms: measured.rms,

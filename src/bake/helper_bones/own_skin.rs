@@ -10,24 +10,42 @@ pub(super) struct OwnSkin {
     pub bones: Vec<u32>,
     /// Weights; each row adds up to 1.
     pub weights: Vec<f64>,
+    /// Least number of bones of each vertex that may stay, where the plain skin is kept.
+    pub fewest: Vec<usize>,
 }
 
 impl OwnSkin {
-    /// Sorts the weights of each vertex.
-    pub(super) fn new(skin: &SkinWeights) -> Self {
+    /// Sorts the weights of each vertex, and keeps at most `influences` of them, the heaviest.
+    pub(super) fn new(skin: &SkinWeights, influences: usize) -> Self {
         let mut own = Self {
             offsets: vec![0],
             bones: Vec::new(),
             weights: Vec::new(),
+            fewest: Vec::new(),
         };
         for v in 0..skin.len() {
             let mut row: Vec<(u32, f64)> = skin.row(v).collect();
             row.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            row.truncate(influences);
+            let sum: f64 = row.iter().map(|r| r.1).sum();
             own.bones.extend(row.iter().map(|r| r.0));
-            own.weights.extend(row.iter().map(|r| r.1));
+            own.weights.extend(row.iter().map(|r| r.1 / sum));
             own.offsets.push(own.bones.len());
+            own.fewest.push(row.len());
         }
         own
+    }
+
+    /// Returns whether own bones of some vertex may leave where the plain skin is kept.
+    pub(super) fn may_leave(&self) -> bool {
+        let counts = self.offsets.windows(2).map(|o| o[1] - o[0]);
+        counts.zip(&self.fewest).any(|(all, fewest)| *fewest < all)
+    }
+
+    /// Lets no own bone leave where the plain skin is kept.
+    pub(super) fn keep_all(&mut self) {
+        let counts = self.offsets.windows(2).map(|o| o[1] - o[0]);
+        self.fewest = counts.collect();
     }
 
     /// Returns the bones and the weights of a vertex.
@@ -42,6 +60,7 @@ impl OwnSkin {
             offsets: vec![0],
             bones: Vec::new(),
             weights: Vec::new(),
+            fewest: vertices.iter().map(|&v| self.fewest[v as usize]).collect(),
         };
         for &v in vertices {
             let (bones, weights) = self.row(v as usize);

@@ -15,11 +15,15 @@ const POWER: f64 = 1.5;
 /// Least weight of a frame.
 const MIN_WEIGHT: f64 = 1e-3;
 
-/// Chosen bones of a vertex: helpers, then all of its own as one.
+/// Chosen bones of a vertex: helpers, then its own ones, which are one column unless the plain skin is kept.
 struct Blend<'a> {
     problem: &'a Problem,
     vertex: usize,
-    count: usize,
+    plain_at_rest: bool,
+    /// Own bones of each own column.
+    own: Vec<Vec<usize>>,
+    system: SmallSystem,
+    start: [f64; MAX_WEIGHTS],
     /// Where each bone puts the vertex, `[bone, f]`.
     places: Vec<Vec<[f64; 3]>>,
 }
@@ -30,18 +34,12 @@ pub(super) fn polish_skin(
     rig: &Rig,
     vertex: usize,
     skin: &VertexSkin,
+    plain_at_rest: bool,
 ) -> (f64, VertexSkin) {
-    let blend = Blend::new(problem, rig, vertex, skin);
-    let mut weights = [0.0; MAX_WEIGHTS];
-    for (to, (_, w)) in weights.iter_mut().zip(&skin.helpers) {
-        *to = *w;
-    }
-    if skin.kept > 0 {
-        weights[blend.count - 1] = skin.own_share();
-    }
+    let blend = Blend::new(problem, rig, vertex, skin, plain_at_rest);
     let score = |squares: &[f64]| -> f64 { squares.iter().map(|x| x.powi(4)).sum() };
-    let mut squares = blend.squares(&weights);
-    let mut best = (score(&squares), weights);
+    let mut squares = blend.squares(&blend.start);
+    let mut best = (score(&squares), blend.start);
     for _ in 0..TURNS {
         let next = blend.fit(&squares);
         squares = blend.squares(&next);
@@ -50,41 +48,87 @@ pub(super) fn polish_skin(
             best = (now, next);
         }
     }
-    let (score, weights) = best;
-    let own_left = skin.kept > 0 && weights[blend.count - 1] > 0.0;
-    let helpers = skin.helpers.iter().zip(weights).filter(|h| h.1 > 0.0);
-    let found = VertexSkin {
-        kept: if own_left { skin.kept } else { 0 },
-        helpers: helpers.map(|(h, w)| (h.0, w)).collect(),
-    };
-    (score, found)
+    (best.0, blend.skin(skin, &best.1))
 }
 
 impl<'a> Blend<'a> {
-    fn new(problem: &'a Problem, rig: &Rig, vertex: usize, skin: &VertexSkin) -> Self {
+    fn new(
+        problem: &'a Problem,
+        rig: &Rig,
+        vertex: usize,
+        skin: &VertexSkin,
+        plain_at_rest: bool,
+    ) -> Self {
         let p = &problem.rest[vertex];
-        let frames = 0..problem.frame_count;
-        let of_helper = |h: u32| rig.maps[h as usize].iter().map(|m| apply(m, p)).collect();
-        let mut places: Vec<Vec<[f64; 3]>> = skin.helpers.iter().map(|h| of_helper(h.0)).collect();
-        if skin.kept > 0 {
-            let (bones, weights) = problem.own.row(vertex);
-            let sum: f64 = weights[..skin.kept].iter().sum();
+        let (bones, weights) = problem.own.row(vertex);
+        let positive = (0..skin.own.len()).filter(|&i| skin.own[i] > 0.0);
+        let own: Vec<Vec<usize>> = match plain_at_rest {
+            true => positive.map(|i| vec![i]).collect(),
+            false if skin.own.is_empty() => Vec::new(),
+            false => vec![positive.collect()],
+        };
+        let helpers = skin.helpers.len();
+        let mut blend = Self {
+            problem,
+            vertex,
+            plain_at_rest,
+            system: SmallSystem::zeros(helpers + own.len()),
+            own,
+            start: [0.0; MAX_WEIGHTS],
+            places: Vec::new(),
+        };
+        let group_of = |bone: u32| bones.iter().position(|b| *b == bone).unwrap_or(0);
+        for (i, &(h, w)) in skin.helpers.iter().enumerate() {
+            blend.start[i] = w;
+            let place = |m| apply(m, p);
+            (blend.places).push(rig.maps[h as usize].iter().map(place).collect());
+            if plain_at_rest {
+                blend.system.groups[i] = group_of(rig.parents[h as usize]);
+            }
+        }
+        for (i, column) in blend.own.iter().enumerate() {
+            let total: f64 = column.iter().map(|&b| skin.own[b]).sum();
+            blend.start[helpers + i] = total;
             let place = |f: usize| {
                 let mut at = [0.0; 3];
-                for (&b, w) in bones[..skin.kept].iter().zip(weights) {
-                    let x = apply(&problem.pose(f)[b as usize], p);
-                    (0..3).for_each(|i| at[i] += w / sum * x[i]);
+                for &b in column {
+                    let x = apply(&problem.pose(f)[bones[b] as usize], p);
+                    (0..3).for_each(|i| at[i] += skin.own[b] / total * x[i]);
                 }
                 at
             };
-            places.push(frames.map(place).collect());
+            (blend.places).push((0..problem.frame_count).map(place).collect());
+            if plain_at_rest {
+                blend.system.groups[helpers + i] = column[0];
+            }
         }
-        Self {
-            problem,
-            vertex,
-            count: places.len(),
-            places,
+        if plain_at_rest {
+            let kept = &weights[..skin.own.len()];
+            let sum: f64 = kept.iter().sum();
+            for (total, w) in blend.system.totals.iter_mut().zip(kept) {
+                *total = w / sum;
+            }
         }
+        blend
+    }
+
+    /// Returns the skin with other weights.
+    fn skin(&self, skin: &VertexSkin, weights: &[f64; MAX_WEIGHTS]) -> VertexSkin {
+        let helpers = skin.helpers.iter().zip(weights).filter(|h| *h.1 > 0.0);
+        let mut found = VertexSkin {
+            own: skin.own.clone(),
+            helpers: helpers.map(|(h, w)| (h.0, *w)).collect(),
+        };
+        for (i, column) in self.own.iter().enumerate() {
+            let at = skin.helpers.len() + i;
+            let factor = weights[at] / self.start[at];
+            column.iter().for_each(|&b| found.own[b] *= factor);
+        }
+        // Where the plain skin is kept, each own bone has its place.
+        if !self.plain_at_rest && found.own_share() == 0.0 {
+            found.own.clear();
+        }
+        found
     }
 
     /// Returns the square error of each frame.
@@ -105,11 +149,11 @@ impl<'a> Blend<'a> {
     /// Fits weights by least squares in which frames weigh by their present square errors.
     fn fit(&self, squares: &[f64]) -> [f64; MAX_WEIGHTS] {
         let max = squares.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let mut system = SmallSystem::zeros(self.count);
+        let mut system = self.system.clone();
         for (f, square) in squares.iter().enumerate() {
             let omega = (square / max).powf(POWER) + MIN_WEIGHT;
             let to = self.problem.target(f, self.vertex);
-            for i in 0..self.count {
+            for i in 0..self.places.len() {
                 let at = &self.places[i][f];
                 for j in 0..=i {
                     let product = omega * dot(at, &self.places[j][f]);

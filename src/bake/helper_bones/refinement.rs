@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Weights of all vertices and maps in all frames, from helpers that were found on some of them.
 
-use super::BakeError;
 use super::alignment::{Map, from_map, to_map};
 use super::emphasis::Emphasis;
 use super::growth::largest;
-use super::hierarchy::parents;
 use super::problem::Problem;
 use super::rig::Rig;
 use super::transforms::{errors, fit_transforms};
 use super::weights::{FixedSums, fit_weights};
+use super::{BakeError, HelperBonesSettings};
 use crate::geometry::rotation::best_rotation;
 use crate::progress::{Progress, report_progress};
 use crate::{Mat3, Vec3};
@@ -24,7 +23,7 @@ const AIM: f32 = 0.5;
 pub(super) fn refine(
     problem: &Problem,
     mut rig: Rig,
-    influences: usize,
+    settings: &HelperBonesSettings,
     sweeps: usize,
     progress: &dyn Progress,
 ) -> Result<Rig, BakeError> {
@@ -37,8 +36,9 @@ pub(super) fn refine(
             sweep as f64 / sweeps as f64,
             "Fitting helper bones",
         )?;
-        let choices = fit_weights(problem, &sums, &rig, &emphasis, influences);
+        let choices = fit_weights(problem, &sums, &rig, &emphasis, settings);
         rig.skins = choices.into_iter().map(|c| c.skin).collect();
+        rig.set_parents(problem, settings.plain_at_rest());
         fit_transforms(problem, &mut rig, &emphasis);
         let errors = errors(problem, &rig);
         let max = largest(&errors);
@@ -70,7 +70,6 @@ pub(super) fn carry_maps(
     to: &Problem,
     to_frames: &[u32],
 ) -> Vec<Vec<Map>> {
-    let parents = parents(from, rig);
     let nearest = |g: u32| {
         let after = from_frames.partition_point(|&f| f < g);
         let candidates = after.saturating_sub(1)..(after + 1).min(from_frames.len());
@@ -83,7 +82,7 @@ pub(super) fn carry_maps(
         if from_frames[f] == to_frames[g] {
             return rig.maps[h][f];
         }
-        let parent = parents[h];
+        let parent = rig.parents[h] as usize;
         let (before, at) = rigid_part(&from.pose(f)[parent]);
         let (after, to) = rigid_part(&to.pose(g)[parent]);
         let (linear, translation) = from_map(&rig.maps[h][f]);

@@ -2,25 +2,49 @@
 //! Helper bones and the weights of the vertices.
 
 use super::alignment::{Map, apply};
+use super::hierarchy::parents;
 use super::problem::Problem;
 use smallvec::SmallVec;
 
-/// Weights of one vertex.
+/// Weights of one vertex, which add up to 1.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct VertexSkin {
-    /// Number of own bones that stay, the heaviest first. Their weights keep their proportions.
-    pub kept: usize,
-    /// Helpers and their weights, positive. What is left to 1 is that of the own bones.
+    /// Weights of the own bones that stay, the heaviest of the artist's first.
+    pub own: SmallVec<[f64; 4]>,
+    /// Helpers and their weights, positive.
     pub helpers: SmallVec<[(u32, f64); 4]>,
 }
 
 impl VertexSkin {
     /// Returns the sum of the own bones' weights.
     pub(super) fn own_share(&self) -> f64 {
-        match self.kept {
-            0 => 0.0,
-            _ => 1.0 - self.helpers.iter().map(|h| h.1).sum::<f64>(),
+        self.own.iter().sum()
+    }
+
+    /// Returns a skin of the `kept` heaviest own bones in their proportions, beside helpers.
+    pub(super) fn proportional(
+        weights: &[f64],
+        kept: usize,
+        helpers: SmallVec<[(u32, f64); 4]>,
+    ) -> Self {
+        let share = 1.0 - helpers.iter().map(|h| h.1).sum::<f64>();
+        let sum: f64 = weights[..kept].iter().sum();
+        let own = weights[..kept].iter().map(|w| share * w / sum);
+        Self {
+            own: own.collect(),
+            helpers,
         }
+    }
+
+    /// Scales the own bones, or helpers where none are left, so that all add up to 1. `weights`: those of the artist.
+    fn fill(&mut self, weights: &[f64]) {
+        if !self.own.is_empty() || self.helpers.is_empty() {
+            let helpers = std::mem::take(&mut self.helpers);
+            *self = Self::proportional(weights, self.own.len().max(1), helpers);
+            return;
+        }
+        let sum: f64 = self.helpers.iter().map(|h| h.1).sum();
+        self.helpers.iter_mut().for_each(|h| h.1 /= sum);
     }
 }
 
@@ -29,18 +53,21 @@ impl VertexSkin {
 pub(super) struct Rig {
     /// Maps of each helper, `[f]`.
     pub maps: Vec<Vec<Map>>,
+    /// Own bone of each helper, from which alone it takes weight where the plain skin is kept.
+    pub parents: Vec<u32>,
     pub skins: Vec<VertexSkin>,
 }
 
 impl Rig {
-    /// Returns a rig without helpers, in which each vertex keeps at most `influences` bones.
-    pub(super) fn bare(problem: &Problem, influences: usize) -> Self {
+    /// Returns a rig without helpers.
+    pub(super) fn bare(problem: &Problem) -> Self {
         let skin = |v| VertexSkin {
-            kept: problem.own.row(v).0.len().min(influences),
+            own: problem.own.row(v).1.into(),
             helpers: SmallVec::new(),
         };
         Self {
             maps: Vec::new(),
+            parents: Vec::new(),
             skins: (0..problem.vertex_count()).map(skin).collect(),
         }
     }
@@ -57,6 +84,8 @@ impl Rig {
         }
         let mut kept = used.iter();
         self.maps.retain(|_| kept.next().is_some_and(|u| *u));
+        let mut kept = used.iter();
+        self.parents.retain(|_| kept.next().is_some_and(|u| *u));
         self
     }
 
@@ -65,6 +94,7 @@ impl Rig {
         let of_frames = |maps: &Vec<Map>| frames.iter().map(|&f| maps[f as usize]).collect();
         Self {
             maps: self.maps.iter().map(of_frames).collect(),
+            parents: self.parents.clone(),
             skins: vertices
                 .iter()
                 .map(|&v| self.skins[v as usize].clone())
@@ -72,17 +102,28 @@ impl Rig {
         }
     }
 
-    /// Removes a helper. What it held goes to the other bones of each vertex.
-    pub(super) fn remove(&mut self, helper: u32) {
+    /// Names the own bones that carry most of each helper's skin, unless its parent is a part of the fit.
+    pub(super) fn set_parents(&mut self, problem: &Problem, plain_at_rest: bool) {
+        if !plain_at_rest {
+            self.parents = parents(problem, self);
+        }
+    }
+
+    /// Removes a helper. What it held goes to its parent where the plain skin is kept, else to the other bones of each vertex.
+    pub(super) fn remove(&mut self, problem: &Problem, helper: u32, plain_at_rest: bool) {
         self.maps.remove(helper as usize);
-        for skin in &mut self.skins {
-            let before = skin.helpers.len();
+        let parent = self.parents.remove(helper as usize);
+        for (v, skin) in self.skins.iter_mut().enumerate() {
+            let held: f64 = (skin.helpers.iter().filter(|h| h.0 == helper))
+                .map(|h| h.1)
+                .sum();
             skin.helpers.retain(|h| h.0 != helper);
-            if skin.helpers.len() < before && skin.kept == 0 {
-                let sum: f64 = skin.helpers.iter().map(|h| h.1).sum();
-                match skin.helpers.is_empty() {
-                    true => skin.kept = 1,
-                    false => skin.helpers.iter_mut().for_each(|h| h.1 /= sum),
+            if held > 0.0 {
+                let (bones, weights) = problem.own.row(v);
+                let place = bones.iter().position(|b| *b == parent);
+                match place {
+                    Some(at) if plain_at_rest => skin.own[at] += held,
+                    _ => skin.fill(weights),
                 }
             }
             for h in &mut skin.helpers {
@@ -100,13 +141,11 @@ impl Rig {
             let x = apply(map, p);
             (0..3).for_each(|i| at[i] += w * x[i]);
         };
-        if skin.kept > 0 {
-            let (bones, weights) = problem.own.row(vertex);
-            let sum: f64 = weights[..skin.kept].iter().sum();
-            let share = skin.own_share() / sum;
-            let pose = problem.pose(frame);
-            for (&b, &w) in bones[..skin.kept].iter().zip(weights) {
-                add(&pose[b as usize], share * w);
+        let (bones, _) = problem.own.row(vertex);
+        let pose = problem.pose(frame);
+        for (&b, &w) in bones.iter().zip(&skin.own) {
+            if w > 0.0 {
+                add(&pose[b as usize], w);
             }
         }
         for &(h, w) in &skin.helpers {

@@ -40,7 +40,7 @@ pub(super) fn find_rig(
     settings: &HelperBonesSettings,
     progress: &dyn Progress,
 ) -> Result<Rig, BakeError> {
-    let mut rig = Rig::bare(problem, settings.influences);
+    let mut rig = Rig::bare(problem);
     let mut best: Option<(f32, Rig)> = None;
     for round in 0..ROUNDS {
         // The first round adds all helpers, the last has most sweeps.
@@ -83,7 +83,7 @@ fn next_rig(
     };
     let (vertices, frames) = worst_sample(left);
     let some = problem.subset(&vertices, &frames);
-    let mut growth = Growth::new(&some, rig.subset(&vertices, &frames), settings.influences);
+    let mut growth = Growth::new(&some, rig.subset(&vertices, &frames), settings);
     growth.remove_helpers((rig.maps.len() as f64 * REPLACED).ceil() as usize);
     growth.add_helpers(settings.count, STILL, &stage(0.0, 0.6))?;
 
@@ -91,15 +91,16 @@ fn next_rig(
     let all: Vec<u32> = (0..problem.vertex_count() as u32).collect();
     let every: Vec<u32> = (0..problem.frame_count as u32).collect();
     let wide = problem.subset(&all, &frames);
-    let mut next = Rig::bare(&wide, settings.influences);
+    let mut next = Rig::bare(&wide);
     next.maps = growth.rig.maps;
+    next.parents = growth.rig.parents;
     for (&v, skin) in vertices.iter().zip(growth.rig.skins) {
         next.skins[v as usize] = skin;
     }
-    let mut next = refine(&wide, next, settings.influences, 1, &stage(0.6, 0.7))?;
+    let mut next = refine(&wide, next, settings, 1, &stage(0.6, 0.7))?;
     next.maps = carry_maps(&wide, &next, &frames, problem, &every);
     fit_transforms(problem, &mut next, &Emphasis::ones(problem));
-    refine(problem, next, settings.influences, sweeps, &stage(0.7, 1.0))
+    refine(problem, next, settings, sweeps, &stage(0.7, 1.0))
 }
 
 /// Returns the vertices and the frames with the largest errors of their neighbours in the mesh's order and in time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Least squares over few weights that are not negative and add up to 1.
+//! Least squares over few weights that are not negative, in groups whose weights add up to given totals.
 
 /// Largest number of weights.
 pub(super) const MAX_WEIGHTS: usize = 9;
@@ -14,6 +14,10 @@ const RIDGE: f64 = 1e-9;
 #[derive(Debug, Clone)]
 pub(super) struct SmallSystem {
     pub count: usize,
+    /// Group of each column. Columns are all in one group, of total 1, unless this is changed.
+    pub groups: [usize; MAX_WEIGHTS],
+    /// Sum of the weights of each group.
+    pub totals: [f64; MAX_WEIGHTS],
     pub gram: [[f64; MAX_WEIGHTS]; MAX_WEIGHTS],
     pub right: [f64; MAX_WEIGHTS],
 }
@@ -23,6 +27,8 @@ impl SmallSystem {
     pub(super) fn zeros(count: usize) -> Self {
         Self {
             count,
+            groups: [0; MAX_WEIGHTS],
+            totals: [1.0; MAX_WEIGHTS],
             gram: [[0.0; MAX_WEIGHTS]; MAX_WEIGHTS],
             right: [0.0; MAX_WEIGHTS],
         }
@@ -57,45 +63,67 @@ impl SmallSystem {
     }
 
     /// Returns the weights of least distance, where weights that would be negative are left out one by one, the most negative first.
+    /// A group keeps at least one.
     pub(super) fn solve(&self) -> [f64; MAX_WEIGHTS] {
         let mut passive: [usize; MAX_WEIGHTS] = std::array::from_fn(|i| i);
         let mut count = self.count;
         loop {
-            let w = self.solve_sum(&passive[..count]);
-            let least = (0..count).min_by(|&i, &j| w[i].total_cmp(&w[j]));
-            match least {
-                Some(at) if w[at] < MIN_WEIGHT && count > 1 => {
-                    passive.copy_within(at + 1..count, at);
-                    count -= 1;
-                }
-                _ => {
-                    let mut all = [0.0; MAX_WEIGHTS];
-                    (0..count).for_each(|i| all[passive[i]] = w[i]);
-                    return all;
-                }
-            }
+            let w = self.solve_sums(&passive[..count]);
+            let alone = |i: usize| {
+                let group = self.groups[passive[i]];
+                !(0..count).any(|j| j != i && self.groups[passive[j]] == group)
+            };
+            let least = (0..count)
+                .filter(|&i| w[i] < MIN_WEIGHT && !alone(i))
+                .min_by(|&i, &j| w[i].total_cmp(&w[j]));
+            let Some(at) = least else {
+                let mut all = [0.0; MAX_WEIGHTS];
+                (0..count).for_each(|i| all[passive[i]] = w[i]);
+                return all;
+            };
+            passive.copy_within(at + 1..count, at);
+            count -= 1;
         }
     }
 
-    /// Solves for weights of given columns that add up to 1, of any sign.
-    fn solve_sum(&self, columns: &[usize]) -> [f64; MAX_WEIGHTS] {
-        let (n, r) = (columns.len() - 1, columns[0]);
+    /// Solves for weights of given columns that add up to the totals of their groups, of any sign.
+    fn solve_sums(&self, columns: &[usize]) -> [f64; MAX_WEIGHTS] {
         let g = &self.gram;
-        let mut a = [[0.0; MAX_WEIGHTS]; MAX_WEIGHTS];
-        let mut x = [0.0; MAX_WEIGHTS];
-        for i in 0..n {
-            let p = columns[i + 1];
-            x[i] = self.right[p] - self.right[r] - g[p][r] + g[r][r];
-            for j in 0..=i {
-                let q = columns[j + 1];
-                a[i][j] = g[p][q] - g[p][r] - g[r][q] + g[r][r];
+        // The first column of each group takes what the others leave.
+        let first = |c: usize| {
+            let same = |d: &usize| self.groups[*d] == self.groups[c];
+            columns.iter().position(same).unwrap_or(0)
+        };
+        let mut w = [0.0; MAX_WEIGHTS];
+        let mut free = [(0, 0); MAX_WEIGHTS];
+        let mut n = 0;
+        for (i, &c) in columns.iter().enumerate() {
+            match first(c) {
+                at if at == i => w[i] = self.totals[self.groups[c]],
+                at => {
+                    free[n] = (i, at);
+                    n += 1;
+                }
             }
         }
-        solve_cholesky(&mut a, &mut x, n, RIDGE, g[r][r]);
-        let rest = 1.0 - x[..n].iter().sum::<f64>();
-        let mut w = [0.0; MAX_WEIGHTS];
-        w[0] = rest;
-        w[1..=n].copy_from_slice(&x[..n]);
+        let mut a = [[0.0; MAX_WEIGHTS]; MAX_WEIGHTS];
+        let mut x = [0.0; MAX_WEIGHTS];
+        for (i, &(at, reference)) in free[..n].iter().enumerate() {
+            let (p, r) = (columns[at], columns[reference]);
+            x[i] = self.right[p] - self.right[r];
+            for (&c, total) in columns.iter().zip(w) {
+                x[i] -= total * (g[p][c] - g[r][c]);
+            }
+            for (j, &(at, reference)) in free[..=i].iter().enumerate() {
+                let (q, s) = (columns[at], columns[reference]);
+                a[i][j] = g[p][q] - g[p][s] - g[r][q] + g[r][s];
+            }
+        }
+        solve_cholesky(&mut a, &mut x, n, RIDGE, g[columns[0]][columns[0]]);
+        for (x, &(at, reference)) in x.iter().zip(&free[..n]) {
+            w[at] = *x;
+            w[reference] -= x;
+        }
         w
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The given frames, rest shape, poses and skin weights, checked, with the axes of each frame.
 
+use super::HelperBonesSettings;
 use super::alignment::{Alignment, Map, RestFrame};
 use super::own_skin::OwnSkin;
 use crate::bake::{BakeError, VertexFrames, VertexMaps};
@@ -29,6 +30,7 @@ impl<'a> Source<'a> {
         rest: &'a [f32],
         poses: Vec<&'a [f32]>,
         weights: &SkinWeights,
+        settings: &HelperBonesSettings,
     ) -> Result<Self, BakeError> {
         let expected = 3 * frames.vertex_count();
         if rest.len() != expected {
@@ -50,15 +52,51 @@ impl<'a> Source<'a> {
         }
         let rest_frame = RestFrame::new(rest);
         let align = |f| Alignment::new(frames.frame(f), rest, &rest_frame);
-        Ok(Self {
+        let mut source = Self {
             alignments: (0..frames.len()).into_par_iter().map(align).collect(),
-            own: OwnSkin::new(weights),
+            own: OwnSkin::new(weights, settings.influences),
             bone_count: weights.bone_count,
             frames,
             rest,
             poses,
             rest_frame,
-        })
+        };
+        if let Some(tolerance) = settings.rest_tolerance.filter(|t| *t > 0.0) {
+            source.own.fewest = source.fewest_bones(tolerance);
+        }
+        Ok(source)
+    }
+
+    /// Returns the least number of own bones of each vertex, the heaviest, that put it within `tolerance`, m, of where all of them do.
+    fn fewest_bones(&self, tolerance: f64) -> Vec<usize> {
+        let fewest = |v: usize| {
+            let (_, weights) = self.own.row(v);
+            let enough = |kept: &usize| {
+                (0..self.frames.len()).all(|f| self.resting_gap(f, v, *kept) <= tolerance)
+            };
+            let counts = (1..weights.len()).rev().take_while(enough);
+            counts.last().unwrap_or(weights.len())
+        };
+        let vertices = (0..self.frames.vertex_count()).into_par_iter();
+        vertices.with_min_len(64).map(fewest).collect()
+    }
+
+    /// Returns the distance in a frame between a vertex on its `kept` heaviest own bones and on all of them, m.
+    fn resting_gap(&self, frame: usize, vertex: usize, kept: usize) -> f64 {
+        let (bones, weights) = self.own.row(vertex);
+        let matrices = self.matrices(frame);
+        let p = [0, 1, 2].map(|i| f64::from(self.rest[3 * vertex + i]));
+        let sum: f64 = weights[..kept].iter().sum();
+        let mut gap = [0.0; 3];
+        for (i, (&b, w)) in bones.iter().zip(weights).enumerate() {
+            let w = if i < kept { w / sum - w } else { -w };
+            let m = &matrices[16 * b as usize..][..12];
+            for (gap, row) in gap.iter_mut().zip(m.chunks_exact(4)) {
+                let turned: f64 = (0..3).map(|j| f64::from(row[j]) * p[j]).sum();
+                *gap += w * (turned + f64::from(row[3]));
+            }
+        }
+        gap.iter().map(|x| x * x).sum::<f64>().sqrt()
     }
 
     /// Returns the matrices of the character's bones in a frame, `[b, 4, 4]`.

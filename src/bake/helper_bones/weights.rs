@@ -5,12 +5,14 @@
 //! of matrices. So a vertex costs little more for more frames. Frames in which it weighs more are added one by one. Only the
 //! helpers that would help a vertex most by themselves are candidates.
 
+use super::HelperBonesSettings;
 use super::alignment::{Map, apply, dot};
 use super::choice::{Choice, Columns};
 use super::emphasis::Emphasis;
 use super::polish::polish_skin;
 use super::problem::Problem;
 use super::rig::{Rig, VertexSkin};
+use super::shares::Shares;
 use super::simplex::gain_towards;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
@@ -69,7 +71,7 @@ pub(super) fn fit_weights(
     sums: &FixedSums,
     rig: &Rig,
     emphasis: &Emphasis,
-    influences: usize,
+    settings: &HelperBonesSettings,
 ) -> Vec<Choice> {
     let helpers = rig.maps.len();
     let rows = stack_maps(problem.frame_count, helpers, |f, h| &rig.maps[h][f]);
@@ -79,7 +81,7 @@ pub(super) fn fit_weights(
         rig,
         of_helpers: transposed_product(rows.as_ref(), rows.as_ref()),
         with_own: transposed_product(rows.as_ref(), sums.poses.as_ref()),
-        influences,
+        plain_at_rest: settings.plain_at_rest(),
     };
     let count = problem.vertex_count();
     let chunks = (0..count.div_ceil(CHUNK)).into_par_iter().map(|chunk| {
@@ -91,11 +93,18 @@ pub(super) fn fit_weights(
         let choose = |v: usize| {
             let products = products.col_as_slice(v - vertices.start);
             let columns = table.columns(v, products, emphasis);
-            let polish = |skin: &VertexSkin| polish_skin(problem, rig, v, skin);
-            match emphasis.is_raised(v) {
-                true => columns.choose(&rig.skins[v], influences, Some(&polish)),
-                false => columns.choose(&rig.skins[v], influences, None),
+            let polish =
+                |skin: &VertexSkin| polish_skin(problem, rig, v, skin, table.plain_at_rest);
+            let polish = emphasis
+                .is_raised(v)
+                .then_some(&polish as super::choice::Polish<'_>);
+            let (previous, influences) = (&rig.skins[v], settings.influences);
+            if table.plain_at_rest {
+                let groups = table.groups(v, &columns.candidates);
+                let fewest = problem.own.fewest[v];
+                return Shares::new(columns, groups, influences).choose(previous, fewest, polish);
             }
+            columns.choose(previous, influences, polish)
         };
         vertices.clone().map(choose).collect::<Vec<_>>()
     });
@@ -111,15 +120,14 @@ struct Table<'a> {
     of_helpers: Mat<f64>,
     /// `Σ T_jᵀ M_b`, `[4h, 4b]`.
     with_own: Mat<f64>,
-    influences: usize,
+    plain_at_rest: bool,
 }
 
 impl Table<'_> {
     /// Returns the columns of a vertex: candidates among the helpers, then its own bones.
     fn columns(&self, v: usize, products: &[f64], emphasis: &Emphasis) -> Columns<'_> {
         let (bones, weights) = self.problem.own.row(v);
-        let own = bones.len().min(self.influences);
-        let (bones, weights) = (&bones[..own], &weights[..own]);
+        let own = bones.len();
         let [x, y, z] = self.problem.rest[v];
         let p = [x, y, z, 1.0];
         let of_products = |q: &[f64]| q[0] * x + q[1] * y + q[2] * z + q[3];
@@ -155,24 +163,27 @@ impl Table<'_> {
         columns
     }
 
+    /// Returns the place of each candidate's parent among the own bones of a vertex.
+    fn groups(&self, v: usize, candidates: &[usize]) -> Vec<usize> {
+        let (bones, _) = self.problem.own.row(v);
+        let place = |h: &usize| bones.iter().position(|b| *b == self.rig.parents[*h]);
+        candidates.iter().filter_map(place).collect()
+    }
+
     /// Returns the blend of the own bones.
     fn base(&self, v: usize, products: &[f64], p: &[f64; 4]) -> Base<'_> {
         let (bones, weights) = self.problem.own.row(v);
-        let own = products.len();
-        let (bones, weights) = (&bones[..own], &weights[..own]);
-        let sum: f64 = weights.iter().sum();
         let (mut right, mut square) = (0.0, 0.0);
-        for i in 0..own {
-            right += weights[i] / sum * products[i];
-            for j in 0..own {
+        for i in 0..bones.len() {
+            right += weights[i] * products[i];
+            for j in 0..bones.len() {
                 let product = form(&self.sums.moments, bones[i] as usize, bones[j] as usize, p);
-                square += weights[i] * weights[j] / (sum * sum) * product;
+                square += weights[i] * weights[j] * product;
             }
         }
         Base {
             bones,
             weights,
-            sum,
             right,
             square,
         }
@@ -187,26 +198,32 @@ impl Table<'_> {
         p: &[f64; 4],
         emphasis: &Emphasis,
     ) -> Vec<usize> {
-        let helpers = products.len();
-        if helpers <= CANDIDATES {
-            return (0..helpers).collect();
+        let usable: Vec<usize> = (0..products.len())
+            .filter(|&h| !self.plain_at_rest || base.bones.contains(&self.rig.parents[h]))
+            .collect();
+        if usable.len() <= CANDIDATES {
+            return usable;
         }
         let gain = |h: usize| {
             let with: f64 = (base.bones.iter().zip(base.weights))
-                .map(|(&b, w)| w / base.sum * form(&self.with_own, h, b as usize, p))
+                .map(|(&b, w)| w * form(&self.with_own, h, b as usize, p))
                 .sum();
             let slope = products[h] - with - base.right + base.square;
             let length = form(&self.of_helpers, h, h, p) - 2.0 * with + base.square;
             gain_towards(slope, length)
         };
-        let mut gains: Vec<(f64, usize)> = (0..helpers).map(|h| (gain(h), h)).collect();
-        for &(h, _) in &self.rig.skins[v].helpers {
-            gains[h as usize].0 = f64::INFINITY;
-        }
+        let held = |h: usize| {
+            self.rig.skins[v]
+                .helpers
+                .iter()
+                .any(|&(g, _)| g as usize == h)
+        };
+        let gain = |&h: &usize| (if held(h) { f64::INFINITY } else { gain(h) }, h);
+        let mut gains: Vec<(f64, usize)> = usable.iter().map(gain).collect();
         gains.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut kept: Vec<usize> = gains[..CANDIDATES].iter().map(|g| g.1).collect();
         for h in self.candidates_of_raised_frames(v, emphasis) {
-            if !kept.contains(&h) {
+            if !kept.contains(&h) && usable.contains(&h) {
                 kept.push(h);
             }
         }
@@ -241,7 +258,6 @@ impl Table<'_> {
 struct Base<'a> {
     bones: &'a [u32],
     weights: &'a [f64],
-    sum: f64,
     right: f64,
     square: f64,
 }

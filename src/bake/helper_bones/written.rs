@@ -16,10 +16,8 @@ pub(super) fn dense_weights(
     let width = bone_count + helpers;
     let mut dense = vec![0.0_f32; skins.len() * width];
     for (v, (row, skin)) in dense.chunks_exact_mut(width).zip(skins).enumerate() {
-        let (bones, weights) = own.row(v);
-        let sum: f64 = weights[..skin.kept].iter().sum();
-        for (&b, w) in bones[..skin.kept].iter().zip(weights) {
-            row[b as usize] = (w / sum * skin.own_share()) as f32;
+        for (&b, w) in own.row(v).0.iter().zip(&skin.own) {
+            row[b as usize] = *w as f32;
         }
         for &(h, w) in &skin.helpers {
             row[bone_count + h as usize] = w as f32;

@@ -58,7 +58,7 @@ impl PyHelperBones {
         from_points(py, &self.bones.tails)
     }
 
-    /// Own bone that carries most of each helper's skin, int32 [h].
+    /// Own bone of each helper, int32 [h]: the one that carries most of its skin; with `rest_tolerance`, the one from which it takes weight.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.bones.parents)
@@ -108,8 +108,11 @@ impl PyHelperBones {
 /// - `skin_weights[n,b]`: weights of these bones. Those of a vertex keep their proportions, as far as they stay.
 /// - `count`: largest number of helper bones.
 /// - `influences`: largest number of bones of a vertex, own ones and helpers, 1 to 8.
+/// - `rest_tolerance`: largest distance from the plain skin in these poses, m, while helpers rest on their parents. A helper then takes
+///   weight from its parent alone. With 0 the plain skin shows in any pose: weights of a bone and its helpers add up to the bone's in
+///   `skin_weights`. With None helpers take weight from all own bones, and at rest the skin may be far off.
 #[pyfunction]
-#[pyo3(signature = (rest, frames, poses, skin_weights, count, influences=4, progress=None))]
+#[pyo3(signature = (rest, frames, poses, skin_weights, count, influences=4, rest_tolerance=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "keywords of Python, which settings would only repeat"
@@ -122,6 +125,7 @@ pub(in crate::python) fn helper_bones<'py>(
     skin_weights: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = integer)] count: i64,
     #[pyo3(from_py_with = integer)] influences: i64,
+    rest_tolerance: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyHelperBones> {
     let clips = read_frames(frames)?;
@@ -135,6 +139,7 @@ pub(in crate::python) fn helper_bones<'py>(
     let settings = HelperBonesSettings {
         count: read_count(count, "count")?,
         influences: read_count(influences, "influences")?,
+        rest_tolerance,
     };
     let bones = with_progress(py, progress, |progress| {
         bake::helper_bones(rest, &frames, poses, &weights, &settings, progress)
