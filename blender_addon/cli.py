@@ -51,7 +51,8 @@ def bake_file(
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
-    chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
+    chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. A mesh that cannot be baked gets a line that
+    says why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)

@@ -82,8 +82,7 @@ def finish(done: KeySwap) -> None:
     blocks = done.obj.data.shape_keys.key_blocks
     for former, name in aside:
         block = blocks.get(name)
-        if (
-            block is not None
-        ):  # Blender renames a key in all drivers: there and back takes along those that had followed the former one
+        if block is not None:
+            # Blender renames a key in all drivers: there and back takes along those that had followed the former one.
             block.name = former
             block.name = name
