@@ -3,7 +3,8 @@
 
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
                                      [--target T] [--clips scene|chosen|all] [--actions NAME ...] [--clip CLIP ...]
-                                     [--bones N] [--influences N] [--rest-error MM] [--finish] [--scripts] [--json] [--threads N] [--out FILE]
+                                     [--error MM] [--regions N] [--bones N] [--influences N] [--rest-error MM]
+                                     [--finish] [--scripts] [--json] [--threads N] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
                                        [--threads N] [--out FOLDER]
 
@@ -44,15 +45,16 @@ def bake_file(
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
     scripts: bool = False, clips: list[str | Path] | None = None, target_key: str = targets.TARGETS[0].key,
     choice: str = "SCENE", actions: tuple[str, ...] = (), bones: int = 16, influences: int = 4,
-    rest_error: float = 3.0,
+    rest_error: float = 3.0, error: float = 2.0, regions: int = 1,
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
 
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
-    chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. A mesh that cannot be baked gets a line that
-    says why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
+    chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. `error` in millimetres, `regions`: of
+    compressed keys. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` if a file cannot be
+    opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)
@@ -62,8 +64,10 @@ def bake_file(
         raise Refusal("A clip holds the scene's range: leave out --clips and --actions, or --clip")
     wanted = {
         "target_key": target_key, "clips": choice, "actions": actions, "bones": bones, "influences": influences,
-        "rest_tolerance": 1e-3 * rest_error,
+        "rest_tolerance": 1e-3 * rest_error, "regions": regions,
     }  # fmt: skip
+    if target_key == "COMPRESSED":
+        wanted["tolerance"] = 1e-3 * error
     if frames is not None:
         wanted |= {"start": frames[0], "end": frames[1]}
     tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
@@ -324,6 +328,8 @@ def main(words: list[str]) -> int:
                 bones=arguments.bones,
                 influences=arguments.influences,
                 rest_error=arguments.rest_error,
+                error=arguments.error,
+                regions=arguments.regions,
             )
     except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)

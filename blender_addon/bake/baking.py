@@ -20,7 +20,7 @@ from ..live.session import register
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import join_words
-from ..logic.tasks import Progress, Task, span, within
+from ..logic.tasks import Progress, Task, span, titled, within
 from ..saved import bakes as saved_bakes
 from ..scene import bake_files, baked_tension, bakes, groups, key_playing, poses, reading
 from ..scene.armature_actions import Soloist
@@ -107,11 +107,13 @@ def bake(
             subject, scene, view_layer, Soloist(subject.armature, [p.bones for p in plans if p.action])
         )
         if any(plan.action is not None for plan in plans):
+            remarks.append(clip_plans.unkeyed_remark(simulator.soloist, plans))
             yield from span(simulator.prepare(), 0.0, 0.05)
         for k, plan in enumerate(plans):
             share = [0.05 + (CLIPS_SHARE - 0.05) * sum(sizes[: k + e]) / sum(sizes) for e in (0, 1)]
             playing = nullcontext if plan.action is None else (lambda plan=plan: simulator.soloist.playing(plan.bones))
             task = bake_clip(cast, plan, simulator, target, request, playing, clip_task)
+            task = titled(task, f"“{plan.name}”") if plan.action is not None else task
             for source, content in (yield from span(task, *share)):
                 clips[source.obj].append(ClipContent(plan, content, source.metres))
                 accepts[source.obj] = source.accept

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,12 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.sentences import join_words
+from ..logic.sentences import join_few, join_words
 from ..saved import timing
 from ..saved.bakes import ThewClip
 from ..saved.choices import FRAME_RANGE
-from ..scene import animation, armature_actions
-from ..scene.armature_actions import BoneAction
+from ..scene import animation, armature_actions, own_skin
+from ..scene.armature_actions import BoneAction, Soloist
 from ..scene.key_playing import moving_armature
 
 #: Which clips a bake takes, as items of Blender's enumeration.
@@ -115,8 +116,10 @@ def chosen_action(armature: bpy.types.Object, name: str) -> BoneAction:
     """Returns the action with a name that was chosen; raises a `Refusal` for one that the armature cannot play."""
     action, rig = bpy.data.actions.get(name), describe(armature)
     if action is None:
-        known = join_words([f"“{each.action.name}”" for each in armature_actions.all_actions(armature)]) or "none"
-        raise Refusal(f"There is no action “{name}”; the actions of {rig} are: {known}")
+        known = [each.action.name for each in armature_actions.all_actions(armature)]
+        near, words = nearest_name(name, known), join_words([f"“{each}”" for each in known]) or "none"
+        hint = f"; is “{near}” meant? The" if near else "; the"
+        raise Refusal(f"There is no action “{name}”{hint} actions of {rig} are: {words}")
     if is_foreign(action):
         raise Refusal(f"The action “{name}” comes from another file, where no curves can be added: make it local")
     if hasattr(action, "slots") and not animation.slots_of(action, "OBJECT"):
@@ -125,6 +128,14 @@ def chosen_action(armature: bpy.types.Object, name: str) -> BoneAction:
     if found is None:
         raise Refusal(f"The action “{name}” moves none of the bones of {rig}: choose one of its own actions")
     return found
+
+
+def nearest_name(wanted: str, names: list[str]) -> str:
+    """Returns the name that holds `wanted` as a part, such as `Rig|Walk` for `walk`, or else is spelt most like it; "" without one."""
+    plain = {name.casefold(): name for name in names}
+    holding = [name for name in plain if wanted.casefold() in name]
+    near = [min(holding, key=len)] if holding else difflib.get_close_matches(wanted.casefold(), plain, 1)
+    return plain[near[0]] if near else ""
 
 
 def is_foreign(action: bpy.types.Action) -> bool:
@@ -144,3 +155,28 @@ def plan_of(each: BoneAction, scene: bpy.types.Scene) -> ClipPlan:
 
 #: Share of a frame by which rounding may move a key. Blender's times have 7 digits, so this holds up to frame 10,000.
 FRAME_ROUNDING = 1e-3
+
+
+def unkeyed_remark(soloist: Soloist, plans: list[ClipPlan]) -> str:
+    """Returns the remark on bones that are posed now and have no key in an action that is baked, where they rest; "" without any.
+
+    Importers leave bones in the pose of another action. The view shows them there while the action is active, and its clip does not.
+    """
+    armature = soloist.armature
+    helpers = {bone.name for bone in armature.data.bones if own_skin.is_helper(bone)}
+    posed = {plan.action.name: soloist.posed_without_keys(plan.bones) - helpers for plan in plans if plan.action}
+    posed = {action: bones for action, bones in posed.items() if bones}
+    if not posed:
+        return ""
+    names = [bone.name for bone in armature.pose.bones if any(bone.name in bones for bones in posed.values())]
+    bones, actions = (join_few([f"“{name}”" for name in each], MAX_NAMES) for each in (names, list(posed)))
+    one = len(names) == 1
+    lack = "lack keys" if any(len(found) < len(names) for found in posed.values()) else "have no key"
+    return (
+        f"{bones} of {describe(armature)} {'is' if one else 'are'} posed and {'has no key' if one else lack} in {actions}: the bake has "
+        f"{'it' if one else 'them'} at rest, as glTF writes {'it' if one else 'them'}; key {'it' if one else 'them'} there, or clear the pose"
+    )
+
+
+#: Maximum number of bones, and of actions, that a remark names.
+MAX_NAMES = 3

@@ -43,7 +43,9 @@ class CompressedKeys(KeyTarget):
                 "which are exact"
             )
         if not 1 <= request.regions <= MAX_REGIONS:
-            raise Refusal(f"Compressed Keys take 1 to {MAX_REGIONS} regions, and not {request.regions}: choose fewer")
+            raise Refusal(
+                f"Compressed Keys take 1 to {MAX_REGIONS} regions, and not {request.regions}: choose another number"
+            )
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the offsets of each frame."""

@@ -15,10 +15,11 @@ import bpy
 from ..logic.names import describe
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
-from ..scene import bakes, cache_playing, key_playing, writing
-from . import clips, fbx_traps, gltf_traps, helper_traps, key_traps, point_traps, skin_traps
+from ..scene import bakes, cache_playing, key_playing, texture_playing, writing
+from . import clips, fbx, fbx_traps, gltf_traps, helper_traps, key_traps, point_traps, skin_traps
 from .traps import (
     EVALUATED_FORMATS,
+    NOTICE,
     USD_POINTS,
     WARNING,
     ExportSettings,
@@ -101,13 +102,19 @@ def bone_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
 
 
 def cache_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
-    """Yields the trap of a point cache, which exporters of skins leave out."""
+    """Yields the traps of a point cache and of a vertex texture, which exporters of skins leave out."""
     if settings.known and cache_playing.is_shown(obj):
         text = (
             f"{describe(obj)} plays a point cache, which glTF, FBX and USD's own export leave out: bake keys for them, or press Export "
             "Cache, which writes USD and Alembic as seen"
         )
         yield Trap("cache", obj, text, keys_remedy(obj))
+    if settings.known and texture_playing.is_shown(obj):
+        text = (
+            f"{describe(obj)} plays a vertex texture, and {settings.format} holds its plain skin: that is right for an engine that plays the "
+            "texture, and for others bake keys"
+        )
+        yield Trap("texture", obj, text, level=NOTICE)
 
 
 def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:
@@ -168,6 +175,8 @@ def keys_remedy(obj: bpy.types.Object) -> str:
 
 def muted_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
     """Yields the trap of muted keys, which FBX and USD write as if they played."""
+    if settings.format == "FBX" and fbx.leaves_out_keys(obj):
+        return
     muted = muted_keys(obj)
     if muted and settings.value("export_shapekeys") is not False:
         text = (

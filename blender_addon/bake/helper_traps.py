@@ -10,7 +10,7 @@ import bpy
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
-from ..scene import own_skin
+from ..scene import own_skin, writing
 from ..scene.key_playing import moving_armature
 from . import fbx_traps, gltf_traps, point_traps
 from .skin_traps import SHAPELESS_MODIFIERS, left_modifier_traps
@@ -94,3 +94,22 @@ def of_usd(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.
     if settings.value("export_armatures") is False:
         text = f"USD export without armatures writes {names} without the bones that move the flesh"
         yield setting_trap("export_armatures", meshes[0], text, settings, export_armatures=True)
+    yield from dead_key_traps(meshes, settings)
+
+
+def dead_key_traps(meshes: list[bpy.types.Object], settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of baked keys that leave beside helper bones and move nothing, where the mesh has no other keys."""
+    dead = [obj for obj in meshes if has_dead_keys(obj)]
+    if dead and settings.value("export_shapekeys"):
+        count = sum(len(writing.baked_keys(obj)) for obj in dead)
+        text = (
+            f"USD export writes muted keys too: {plural(count, 'baked key')} of {names_of(dead)} would leave beside the helper bones and "
+            "move nothing"
+        )
+        yield setting_trap("export_shapekeys", dead[0], text, settings, NOTICE, export_shapekeys=False)
+
+
+def has_dead_keys(obj: bpy.types.Object) -> bool:
+    """Returns whether all shape keys of a mesh but the basis are baked ones."""
+    keys, baked = obj.data.shape_keys, writing.baked_keys(obj)
+    return keys is not None and bool(baked) and len(baked) == len(keys.key_blocks) - 1

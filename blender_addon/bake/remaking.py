@@ -86,7 +86,9 @@ def chosen_values(obj: bpy.types.Object) -> dict[str, Any]:
     choice, known = obj.thew.bake_choice, {target.key for target in targets.TARGETS}
     if choice.target not in known:
         return {"target": FIRST_CHOICE}
-    values = {"target": choice.target, "tolerance": choice.tolerance, "rest_error": choice.rest_error}
+    values = {"target": choice.target, "rest_error": choice.rest_error}
+    if choice.tolerance > 0.0:  # files of earlier versions keep errors that were refused
+        values["tolerance"] = choice.tolerance
     return values | {name: getattr(choice, name) for name in FURTHER_CHOICES if getattr(choice, name)}
 
 

@@ -98,16 +98,23 @@ def former_bake_health() -> Health:
 def bake_health(played: PlayedBake, frame: float) -> Health:
     """Returns the line while a bake plays at the scene's `frame`: beyond its range it shows the plain skin, or holds its end keys."""
     if played.missing:
-        return Health("NOTICE", f"No clip of “{played.missing}” in the bake: the plain skin. Bake it to move.")
+        return Health(
+            "NOTICE",
+            f"No clip of “{shorten_middle(played.missing, MAX_CLIP_NAME)}” in the bake: the plain skin. Bake it to move.",
+        )
     if played.strips:
         return Health("GOOD", "Bake plays along the NLA strips")
     first, last = played.start, played.end
     if first <= frame <= last:
-        of = f" “{played.clip}”" if played.clip else ""
+        of = f" “{shorten_middle(played.clip, MAX_CLIP_NAME)}”" if played.clip else ""
         return Health("GOOD", f"Bake plays{of}, {first} to {last}")
     more = "" if played.clip else " Bake more frames to move."
     shows = f"the {'first' if frame < first else 'last'} key stays on" if played.holds else "the plain skin"
     return Health("NOTICE", f"Outside its {'clip' if played.clip else 'bake'}, {first} to {last}: {shows}.{more}")
+
+
+#: Letters of a clip's name in the line: with them it fits on a row of a panel of usual width, its frames too.
+MAX_CLIP_NAME = 16
 
 
 def warnings(flesh: Any) -> list[str]:
@@ -155,3 +162,11 @@ def shorten(text: str, width: int) -> str:
         return text
     words = text[:width].rsplit(" ", 1)
     return (words[0] if len(words) > 1 else text[: width - 1]).rstrip(" ,:;.") + "…"
+
+
+def shorten_middle(name: str, width: int) -> str:
+    """Returns a name in at most `width` characters, its beginning and its end: names of actions often begin alike."""
+    if len(name) <= width:
+        return name
+    start = (width - 1) // 2
+    return f"{name[:start]}…{name[start + 1 - width :]}"

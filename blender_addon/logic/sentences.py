@@ -20,6 +20,11 @@ def join_words(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def join_few(words: list[str], most: int) -> str:
+    """Returns words as `join_words` does, of more than `most` the first ones and the number of the others: `a, b and 3 more`."""
+    return join_words(words if len(words) <= most else [*words[: most - 1], f"{len(words) - most + 1} more"])
+
+
 def frames_text(frames: Sequence[int]) -> str:
     """Returns frames in words: "frame 3", "frames 3 and 5", "no frame"."""
     return (

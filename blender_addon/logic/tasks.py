@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import Cancelled
@@ -63,6 +63,34 @@ def span(task: Task, start: float, end: float) -> Task:
                 answer = yield Progress(start + width * step.fraction, step.text)
     finally:
         task.close()
+
+
+def titled(task: Task, title: str) -> Task:
+    """Runs `task` with a title before its texts: `“Run”: into rest space, frame 10`."""
+    answer = None
+    try:
+        while True:
+            try:
+                step = task.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            answer = None
+            text = f"{title}: {step.text[:1].lower()}{step.text[1:]}"
+            if isinstance(step, Work):
+                answer = yield replace(step, text=text, call=titled_call(step, title))
+            else:
+                answer = yield replace(step, text=text)
+    finally:
+        task.close()
+
+
+def titled_call(step: Work, title: str) -> Callable[[Callable[[float, str], bool]], Any]:
+    """Returns the call of a step, which puts a title before the stages that it reports."""
+
+    def call(progress: Callable[[float, str], bool]) -> Any:
+        return step.call(lambda fraction, stage: progress(fraction, f"{title}: {stage or step.text}"))
+
+    return call
 
 
 def within(task: Task, enter: Callable[[], AbstractContextManager]) -> Task:

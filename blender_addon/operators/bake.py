@@ -33,42 +33,41 @@ def tolerance_property():
     )
 
 
-def bones_property():
+def number_property(name: str, description: str, default: int, most: int, soft_max: int, bounded: bool):
+    """Returns the property of a number from 1 to `most`.
+
+    `bounded`: fields take no other number. Scripts get a sentence for one, where Blender would write the nearest in silence.
+    """
+    bounds = {"min": 1, "max": most} if bounded else {"soft_min": 1}
+    return fresh_property(IntProperty, name, description, default=default, soft_max=soft_max, **bounds)
+
+
+def bones_property(bounded: bool = False):
     """Returns the property of the number of helper bones."""
-    return fresh_property(
-        IntProperty, "Bones", "Number of helper bones that each mesh gets at most; for Helper Bones", default=16, min=1,
-        max=MAX_BONES, soft_max=64,
-    )  # fmt: skip
+    text = "Number of helper bones that each mesh gets at most; for Helper Bones"
+    return number_property("Bones", text, 16, MAX_BONES, 64, bounded)
 
 
-def influences_property():
+def influences_property(bounded: bool = False):
     """Returns the property of the number of bones of a vertex."""
-    return fresh_property(
-        IntProperty,
-        "Influences",
-        "Number of bones that a vertex follows at most, helper bones among them: every engine takes 4; for Helper Bones",
-        default=4,
-        min=1,
-        max=MAX_INFLUENCES,
+    text = (
+        "Number of bones that a vertex follows at most, helper bones among them: every engine takes 4; for Helper Bones"
     )
+    return number_property("Influences", text, 4, MAX_INFLUENCES, MAX_INFLUENCES, bounded)
 
 
-def regions_property():
+def regions_property(bounded: bool = False):
     """Returns the property of the number of regions of compressed keys."""
-    return fresh_property(
-        IntProperty,
-        "Regions",
+    text = (
         "Parts of the mesh, around its bones, that get keys of their own; 1: none. 8 of them take about three times as many morph targets, "
-        "which move few vertices each: fewer bytes in FBX, and in glTF without Shape Key Normals. For Compressed Keys",
-        default=1,
-        min=1,
-        max=MAX_REGIONS,
-        soft_max=32,
+        "which move few vertices each: fewer bytes in FBX, and in glTF without Shape Key Normals. For Compressed Keys"
     )
+    return number_property("Regions", text, 1, MAX_REGIONS, 32, bounded)
 
 
-def rest_error_property():
+def rest_error_property(bounded: bool = False):
     """Returns the property of the distance from the plain skin at rest, in millimetres of the character."""
+    bounds = {"min": 0.0, "max": 1e4} if bounded else {"soft_min": 0.0}
     return fresh_property(
         FloatProperty,
         "Error at Rest (mm)",
@@ -76,9 +75,8 @@ def rest_error_property():
         "ragdolls, in millimetres on the character's real height. 0 keeps the plain skin in any pose; more lets bones follow the flesh "
         "better; for Helper Bones",
         default=3.0,
-        min=0.0,
-        max=1e4,
         soft_max=20.0,
+        **bounds,
     )
 
 
@@ -198,7 +196,7 @@ class THEW_OT_bake_again(Job, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    name: fresh_property(StringProperty, "Bake", "Name of the bake", default="")
+    name: fresh_property(StringProperty, "Bake", "Name of the bake; empty: the one that plays", default="")
 
     def job(self, context, obj):
         reading.check_editable(obj)
@@ -233,7 +231,7 @@ class ListedBake(QuickJob):
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    name: fresh_property(StringProperty, "Bake", "Name of the bake", default="")
+    name: fresh_property(StringProperty, "Bake", "Name of the bake; empty: the one that plays", default="")
 
 
 class THEW_OT_bake_show(ListedBake, bpy.types.Operator):
@@ -242,9 +240,9 @@ class THEW_OT_bake_show(ListedBake, bpy.types.Operator):
 
     def edit(self, context, obj):
         reading.check_editable(obj)
-        bakes.find(obj, self.name)
+        name = bakes.find(obj, self.name).name
         for each in [obj, *along(obj)]:
-            saved_bakes.choose(each, saved_bakes.named(each, self.name) or saved_bakes.playing(each))
+            saved_bakes.choose(each, saved_bakes.named(each, name) or saved_bakes.playing(each))
         showing.show_bakes(obj, context.scene, True)
 
 
@@ -263,7 +261,7 @@ class THEW_OT_bake_rename(ListedBake, bpy.types.Operator):
 
     def edit(self, _context, obj):
         reading.check_editable(obj)
-        bake_records.rename(obj, along(obj), self.name, self.new_name)
+        bake_records.rename(obj, along(obj), bakes.find(obj, self.name).name, self.new_name)
 
 
 class THEW_OT_bake_remove(ListedBake, bpy.types.Operator):
@@ -273,12 +271,12 @@ class THEW_OT_bake_remove(ListedBake, bpy.types.Operator):
     def edit(self, context, obj):
         reading.check_editable(obj)
         updates.stop_update()
-        shown = obj.thew.made.shows_bake or key_playing.is_finished(obj)
-        bakes.remove_bake(obj, self.name)
+        shown, name = obj.thew.made.shows_bake or key_playing.is_finished(obj), bakes.find(obj, self.name).name
+        bakes.remove_bake(obj, name)
         for each in along(obj):
-            if saved_bakes.named(each, self.name) is not None:
-                bakes.remove_bake(each, self.name)
+            if saved_bakes.named(each, name) is not None:
+                bakes.remove_bake(each, name)
         if shown:
             showing.show_bakes(obj, context.scene, obj.thew.made.shows_bake)
         updates.evaluate_own_curves(context.view_layer)
-        return f"The bake “{self.name}” of {describe(obj)} is gone"
+        return f"The bake “{name}” of {describe(obj)} is gone"

@@ -12,12 +12,13 @@ from ..logic import bake_sizes
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
+from ..saved import units
 from ..saved.bakes import ThewClipTick
 from ..scene import armature_actions, bake_files, key_playing
 from ..ui.bake_panel import size_text
 from ..ui.layouts import draw_text
 from .bake import bones_property, influences_property, regions_property, rest_error_property, tolerance_property
-from .operator_bases import fresh_property
+from .operator_bases import fill, fresh_property
 
 #: Width of the dialog in pixels, and the letters that fit on a line of it.
 DIALOG_WIDTH, DIALOG_LETTERS = 440, 62
@@ -34,10 +35,10 @@ class THEW_OT_bake_as(bpy.types.Operator):
     )
     clips: fresh_property(EnumProperty, "Clips", "What is baked", items=CLIP_CHOICES, default="SCENE")
     tolerance: tolerance_property()
-    bones: bones_property()
-    influences: influences_property()
-    regions: regions_property()
-    rest_error: rest_error_property()
+    bones: bones_property(bounded=True)
+    influences: influences_property(bounded=True)
+    regions: regions_property(bounded=True)
+    rest_error: rest_error_property(bounded=True)
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
@@ -76,10 +77,9 @@ class THEW_OT_bake_as(bpy.types.Operator):
             for each in armature_actions.all_actions(armature):
                 self.ticks.add().name = each.action.name
         if len(self.ticks) > 1:
-            self.clips = "ALL"
+            fill(self, clips="ALL")
         if obj is not None and obj.type == "MESH":
-            for name, value in remaking.chosen_values(obj).items():
-                setattr(self, name, value)
+            fill(self, **remaking.chosen_values(obj))
         return context.window_manager.invoke_props_dialog(self, width=DIALOG_WIDTH)
 
     def draw(self, context):
@@ -92,7 +92,9 @@ class THEW_OT_bake_as(bpy.types.Operator):
             for tick in self.ticks:
                 column.prop(tick, "chosen", text=tick.name)
         if self.target == "COMPRESSED":
-            layout.prop(self, "tolerance")
+            row = layout.row()
+            row.alert = bool(self.unusable)
+            row.prop(self, "tolerance")
             layout.prop(self, "regions")
         if self.target == "HELPER_BONES":
             layout.prop(self, "bones")
@@ -112,7 +114,14 @@ class THEW_OT_bake_as(bpy.types.Operator):
         for line in join_lines(context, joined):
             draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if joined.replaced else "INFO")
         for line in self.lines(context):
-            draw_text(column, line, DIALOG_LETTERS, icon="INFO")
+            draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if self.unusable else "INFO")
+
+    @property
+    def unusable(self) -> str:
+        """Returns the sentence on an error that no bake can keep; "" for one that can."""
+        if self.target != "COMPRESSED" or self.tolerance > 0.0:
+            return ""
+        return "Compressed Keys need an error above 0: set one, or choose Shape Keys, which are exact"
 
     @property
     def writes_files(self) -> bool:
@@ -134,6 +143,8 @@ class THEW_OT_bake_as(bpy.types.Operator):
         obj = target.target_mesh(context)
         if obj is None or obj.type != "MESH":
             return []
+        if self.unusable:
+            return [sentence(self.unusable)]
         try:
             clips = self.clip_frames(context, obj)
         except Refusal as error:
@@ -142,8 +153,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         told = [f"{plural(frames, 'frame')} of {plural(vertices, 'vertex', 'vertices')}"]
         settings = self.bones, self.influences, obj.thew.store_tension, self.regions, self.key_range(context, obj)
         told += bake_sizes.estimate_lines(self.target, clips, vertices, *settings)
-        if self.target == "COMPRESSED" and self.tolerance <= 0.0:
-            told.append("Compressed Keys need an error above 0: set one, or choose Shape Keys, which are exact")
+        told += scale_lines(obj, {"COMPRESSED": self.tolerance, "HELPER_BONES": self.rest_error}.get(self.target, 0.0))
         if self.writes_files and not self.folder.strip() and not bpy.data.filepath:
             told.append("save the .blend first, or name a folder: Blender empties the one of its temporary files")
         others = self.other_clips(context)
@@ -220,12 +230,36 @@ class THEW_OT_bake_as(bpy.types.Operator):
         return values
 
     def execute(self, context):
-        """Starts the bake itself, with its progress and its message."""
+        """Starts the bake itself, with its progress and its message. Values that it refuses are not kept."""
         obj = target.target_mesh(context)
+        refused = self.unusable or folder_refusal(self.folder if self.writes_files else None)
+        if refused:
+            self.report({"ERROR"}, sentence(refused))
+            return {"CANCELLED"}
         if obj is not None and obj.type == "MESH" and obj.library is None:
             remaking.choose(obj, {name: getattr(self, name) for name in remaking.CHOICES})
         bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values(context))
         return {"FINISHED"}
+
+
+def folder_refusal(folder: str | None) -> str:
+    """Returns the sentence on a folder that takes no files; "" for one that does, and for None."""
+    try:
+        if folder is not None:
+            bake_files.check_writable(bake_files.folder_of(folder))
+    except Refusal as error:
+        return str(error)
+    return ""
+
+
+def scale_lines(obj: bpy.types.Object, millimetres: float) -> list[str]:
+    """Returns the line on an error of a character that has another height in the scene than in reality."""
+    if millimetres <= 0.0 or not units.is_scaled(obj):
+        return []
+    body = obj.thew.body if obj.thew.made.rides and obj.thew.body is not None else obj
+    return [
+        f"{millimetres:.3g} mm on the real height of {body.thew.height():.2g} m: {units.scene_scale(obj) * millimetres:.3g} mm in this scene"
+    ]
 
 
 def join_lines(context, joined: joining.Joining | None) -> list[str]:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from ..bake import targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.compressed import MAX_REGIONS
 from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
 from ..saved.choices import BAKE_SPACES, METHODS
 from ..saved.properties import ThewSettings
@@ -30,6 +32,14 @@ def within(low: int, high: int, what: str):
         return number
 
     return parse
+
+
+def millimetres(word: str) -> float:
+    """Parses a length above 0."""
+    number = float(word)
+    if not 0.0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{word} millimetres: choose more than 0")
+    return number
 
 
 def threads(word: str) -> int:
@@ -92,6 +102,14 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--rest-error", metavar="MM", type=within(0, 10000, "millimetres"), default=3,
         help="most millimetres from the plain skin while helper bones rest, 0 for none, for the target helper_bones (3)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--error", metavar="MM", type=millimetres, default=2.0,
+        help="largest distance of any vertex from the flesh, for the target compressed (2)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--regions", metavar="N", type=within(1, MAX_REGIONS, "regions"), default=1,
+        help="parts of the mesh with keys of their own, for the target compressed (1)",
     )  # fmt: skip
     bake.add_argument("--actions", metavar="NAME", nargs="+", help="bake these actions, each over its own frames")
     bake.add_argument(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's units in metres, and lengths as the scene displays them.
+"""Blender's units in metres, lengths as the scene displays them, and lengths on a character's real height in the scene.
 
 The scale of one character's body, whose real height need not be the scene's, is in `logic.spaces.MetricSpace`.
 """
@@ -21,3 +21,21 @@ def length(value: float) -> str:
     if system == "NONE":
         return f"{value:.3g}"
     return bpy.utils.units.to_string(system, "LENGTH", value * metres_per_unit(scene), precision=3)
+
+
+def scene_scale(obj: bpy.types.Object) -> float:
+    """Returns the length in the scene of a length on a character's real height, over that; 1 where its size is unknown."""
+    body = obj.thew.body if obj.thew.made.rides and obj.thew.body is not None else obj
+    made, height = body.thew.made, body.thew.height()
+    if not made.flesh or made.longest_side <= 0.0 or height <= 0.0:
+        return 1.0
+    return made.longest_side * metres_per_unit(bpy.context.scene) / height
+
+
+#: Smallest part by which the height in the scene differs from the real one, from where both are told.
+MIN_SCALE_DIFFERENCE = 0.01
+
+
+def is_scaled(obj: bpy.types.Object) -> bool:
+    """Returns whether a character is visibly larger or smaller in the scene than on its real height."""
+    return abs(scene_scale(obj) - 1.0) > MIN_SCALE_DIFFERENCE

@@ -23,6 +23,9 @@ REST_VALUES = {
     "rotation_axis_angle": (0.0, 0.0, 1.0, 0.0), "scale": (1.0, 1.0, 1.0),
 }  # fmt: skip
 
+#: Largest part of a value that is not told from its rest: curves and poses are in single precision.
+REST_ROUNDING = 1e-4
+
 #: Least share of the bones that an action names that an armature must have. Actions of another rig share few bones by accident.
 MIN_KNOWN_SHARE = 0.5
 
@@ -115,6 +118,14 @@ class Soloist:
         values = {path: read_value(armature, path) for path in paths}
         self.found = {path: value for path, value in values.items() if value is not None}
 
+    def posed_without_keys(self, each: BoneAction) -> set[str]:
+        """Returns the names of the bones that were found posed by a value without keys in an action, which plays with it at rest."""
+        own = {curve.data_path for curve in each.curves}
+        lacking = {path: value for path, value in self.found.items() if path not in own and BONE_PATH.match(path)}
+        names = {path: bpy.utils.unescape_identifier(BONE_PATH.match(path)[1]) for path in lacking}
+        bones = self.armature.pose.bones
+        return {name for path, name in names.items() if name in bones and is_posed(bones[name], path, lacking[path])}
+
     @contextmanager
     def playing(self, each: BoneAction) -> Iterator[None]:
         """Lets the armature play one action alone within the context."""
@@ -152,6 +163,20 @@ class Soloist:
 
 #: How an action is blended onto the NLA where it plays as it is written.
 BLEND_SETTINGS = {"action_blend_type": "REPLACE", "action_influence": 1.0, "action_extrapolation": "HOLD"}
+
+
+def is_posed(bone: bpy.types.PoseBone, path: str, value: Any) -> bool:
+    """Returns whether the value at a path of a bone's transform moves it from rest."""
+    channel = path.rpartition(".")[2]
+    modes = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+    if channel.startswith("rotation_") and channel != modes.get(bone.rotation_mode, "rotation_euler"):
+        return False
+    if channel == "rotation_axis_angle":  # an angle of 0 turns nothing, about any axis
+        return abs(value[0]) > REST_ROUNDING
+    if channel == "rotation_quaternion":  # both signs stand for no rotation
+        return any(abs(part) > REST_ROUNDING for part in value[1:])
+    rest = REST_VALUES.get(channel)
+    return rest is not None and any(abs(a - b) > REST_ROUNDING for a, b in zip(value, rest, strict=True))
 
 
 def read_value(owner: bpy.types.ID, path: str) -> Any:

@@ -68,12 +68,14 @@ def size_of(clips: Iterable[saved_bakes.ThewClip], suffixes: Iterable[str] = ())
 
 
 def check_writable(folder: Path) -> None:
-    """Refuses a folder in which no file can be written; leaves no trace."""
+    """Refuses a folder in which no file can be written, or that lies in one that does not exist; leaves no trace."""
     nearest = folder
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
         raise Refusal(f"{nearest} is a file, so that {folder} cannot be a folder: choose another folder")
+    if nearest not in {folder, folder.parent}:
+        raise Refusal(f"The folder {folder.parent} of {folder.name} does not exist: make it, or choose another folder")
     try:
         with tempfile.TemporaryFile(dir=nearest):
             pass
@@ -91,11 +93,24 @@ def check_room(folder: Path, size: int) -> None:
 
 
 def write_refusal(folder: Path, error: Exception) -> Refusal:
-    """Returns the refusal for a folder that does not take a file."""
+    """Returns the refusal for a folder that does not take a file, with what to do about the reason."""
     reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-    return Refusal(
-        f"Files of the bake cannot be written to {folder} ({reason}): make room there, or choose another folder"
-    )
+    number = getattr(error, "errno", None)
+    named = OS_ERROR.search(str(error)) if number is None and os.name == "posix" else None
+    number = int(named[1]) if named is not None else number
+    advice = next((text for numbers, text in ADVICE if number in numbers), f"make room there, or {ANOTHER}")
+    return Refusal(f"Files of the bake cannot be written to {folder} ({reason}): {advice}")
+
+
+#: The number of a system's error, as the core writes it.
+OS_ERROR = re.compile(r"os error (\d+)")
+#: What can always be done about a folder.
+ANOTHER = "choose another folder"
+#: Advice by numbers of the system's errors. Others are mostly full disks: by quotas, by limits of the size of a file.
+ADVICE = (
+    ({errno.EACCES, errno.EPERM}, f"allow yourself to write there, or {ANOTHER}"),
+    ({errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}, ANOTHER),
+)
 
 
 class NewFiles:
@@ -107,7 +122,7 @@ class NewFiles:
         self.settled: list[tuple[Path, Path | None]] = []  # a place that was taken, and where its earlier file waits
         self.made_folder = not folder.exists()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             self.part = Path(tempfile.mkdtemp(prefix=PART_PREFIX, dir=folder))
         except OSError as error:
             if self.made_folder:

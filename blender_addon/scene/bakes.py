@@ -90,10 +90,12 @@ def remove_bake(obj: bpy.types.Object, name: str) -> None:
 
 
 def find(obj: bpy.types.Object, name: str) -> ThewBake:
-    """Returns the bake of an object with this name; raises a `Refusal` where it has none."""
-    bake = saved_bakes.named(obj, name)
+    """Returns the bake of an object with this name, for "" the one that plays; raises a `Refusal` where it has none."""
+    if not len(obj.thew.bakes):
+        raise Refusal(f"{describe(obj)} has no bake{f' “{name}”' if name else ''}: press Bake first")
+    bake = saved_bakes.named(obj, name) if name else saved_bakes.playing(obj) or obj.thew.bakes[-1]
     if bake is None:
-        names = ", ".join(f"“{each.name}”" for each in obj.thew.bakes) or "none"
+        names = ", ".join(f"“{each.name}”" for each in obj.thew.bakes)
         raise Refusal(f"{describe(obj)} has no bake “{name}”; its bakes are: {names}")
     return bake
 

@@ -10,6 +10,7 @@ from ..logic.errors import sentence
 from ..logic.health import PlayedBake
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
+from ..saved import units
 from ..scene import bake_files, bakes, key_playing, writing
 from .export_panel import draw_traps
 from .layouts import draw_text
@@ -76,7 +77,7 @@ def fill(button, values: dict) -> None:
 
 
 def draw_bakes(layout, obj, width: int) -> None:
-    """Draws the bakes of an object, each with its clips."""
+    """Draws the bakes of an object, each with its size, its clips, and what engines take of it."""
     for bake in obj.thew.bakes:
         column = layout.column(align=True)
         row = column.row(align=True)
@@ -86,12 +87,20 @@ def draw_bakes(layout, obj, width: int) -> None:
         if remaking.can_bake_again(obj, bake):
             row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name
-        limits = bake_sizes.limit_note(len(writing.keys_of(obj, bake)))
-        for text in (size_text(obj, bake), regions_text(bake), limits, shared_text(obj, bake)):
-            if text:
-                draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
+        draw_sentence(column, size_text(obj, bake), width)
         for clip in bake.clips:
-            draw_text(column, clip_text(clip), width, icon="SCENE_DATA" if clip.is_scene else "ACTION")
+            draw_text(
+                column, clip_text(clip, units.scene_scale(obj)), width, icon="SCENE_DATA" if clip.is_scene else "ACTION"
+            )
+        limits = bake_sizes.limit_note(len(writing.keys_of(obj, bake)))
+        for text in (regions_text(bake), limits, shared_text(obj, bake)):
+            draw_sentence(column, text, width)
+
+
+def draw_sentence(column, text: str, width: int) -> None:
+    """Draws a text that begins with a capital; nothing for ""."""
+    if text:
+        draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
 
 
 def size_text(obj, bake: saved_bakes.ThewBake) -> str:
@@ -138,12 +147,14 @@ def draw_export_cache(layout) -> None:
         row.operator("thew.export_cache", text=f"{label}…", icon="EXPORT").format = key
 
 
-def clip_text(clip: saved_bakes.ThewClip) -> str:
-    """Returns a clip in words: its name, its frames, and its error where it has one."""
+def clip_text(clip: saved_bakes.ThewClip, scale: float = 1.0) -> str:
+    """Returns a clip in words: its name, its frames, and its error where it has one; `scale`: of lengths in the scene."""
     gone = " (deleted)" if not clip.is_scene and clip.action is None else ""
     text = f"{clip.label}{gone}, {clip.start} to {clip.end}"
     if clip.error >= bake_result.MIN_STATED_ERROR:
         text += f", {1e3 * clip.error:.2g} mm off at frame {clip.error_frame}"
+        if abs(scale - 1.0) > units.MIN_SCALE_DIFFERENCE:
+            text += f" ({1e3 * scale * clip.error:.2g} mm in the scene)"
     return text
 
 

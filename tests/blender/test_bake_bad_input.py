@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,6 +208,26 @@ def test_bad_error(dancer, error):
     assert everything(body) == before
 
 
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        ("HELPER_BONES", {"bones": 0}, "1 to 256 helper bones, not 0"),
+        ("HELPER_BONES", {"bones": 257}, "1 to 256 helper bones, not 257"),
+        ("HELPER_BONES", {"influences": 0}, "1 to 8 bones, not 0"),
+        ("HELPER_BONES", {"influences": 9}, "1 to 8 bones, not 9"),
+        ("HELPER_BONES", {"rest_error": -1.0}, "error at rest"),
+        ("COMPRESSED", {"regions": 0}, "1 to 64 regions, and not 0"),
+        ("COMPRESSED", {"regions": 65}, "1 to 64 regions, and not 65"),
+    ],
+)
+def test_bad_numbers(dancer, target, options, words):
+    """Numbers out of range are refused, not replaced by the nearest."""
+    body, _ = dancer
+    before = everything(body)
+    assert words in refusal(bpy.ops.thew.bake, target=target, **options)
+    assert everything(body) == before
+
+
 @pytest.mark.skipif(bpy.app.version < (4, 4, 0), reason="actions have slots from Blender 4.4 on")
 @pytest.mark.parametrize("target", ["SHAPE_KEYS", "PC2", "VERTEX_TEXTURE"])
 def test_bad_missing_slots(dancer, target):
@@ -311,6 +332,39 @@ def test_bad_folder(dancer):
         assert "choose another folder" in refusal(bpy.ops.thew.bake, target=target, folder="/proc/bakes", **options)
     assert "/proc" in refusal(bpy.ops.thew.export_cache, format="ALEMBIC", filepath="/proc/hero.abc")
     assert everything(body) == before
+
+
+def test_bad_folder_without_parent(dancer, tmp_path):
+    """Of a path that does not exist only the last folder is made."""
+    body, _ = dancer
+    before = everything(body)
+    for target, options in FILES:
+        text = refusal(bpy.ops.thew.bake, target=target, folder=str(tmp_path / "no" / "out"), **options)
+        assert f"The folder {tmp_path / 'no'} of out does not exist" in text
+    assert everything(body) == before and not (tmp_path / "no").exists()
+    bake(body, "PC2", folder=str(tmp_path / "out"))
+    assert [path.suffix for path in (tmp_path / "out").iterdir()] == [".pc2"]
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "make room there, or choose another folder"),
+        (OSError(errno.EFBIG, "File too large"), "make room there, or choose another folder"),
+        (OSError(errno.EACCES, "Permission denied"), "allow yourself to write there, or choose another folder"),
+        (OSError(errno.EROFS, "Read-only file system"), "choose another folder"),
+        (OSError(errno.ENOENT, "No such file or directory"), "choose another folder"),
+        (
+            ValueError("a.pc2: Permission denied (os error 13)."),
+            "allow yourself to write there, or choose another folder",
+        ),
+        (ValueError("a.pc2: No space left on device (os error 28)."), "make room there, or choose another folder"),
+    ],
+)
+def test_bad_folder_advice(error, advice):
+    """What to do about a folder fits the reason why it takes no file."""
+    text = str(part("scene.bake_files").write_refusal(Path("/files"), error))
+    assert text.startswith("Files of the bake cannot be written to /files (") and text.endswith(f"): {advice}")
 
 
 # exporters ------------------------------------------------------------------------------------------------------------

@@ -48,6 +48,9 @@ def dialog(**values):
         "writes_files",
         "moves_bones",
         "bakes_others",
+        "unusable",
+        "invoke",
+        "execute",
     )
     made = type("Dialog", (SimpleNamespace,), {name: vars(cls)[name] for name in names})
     defaults = {
@@ -120,6 +123,55 @@ def test_dialog_fields_of_each_form(acting):
     assert set(drawn(target="VERTEX_TEXTURE")) == {*common, "folder", "image"}
     assert dialog(target="VERTEX_TEXTURE", image="PNG", folder="//x").values(bpy.context)["image"] == "PNG"
     assert "tolerance" not in dialog(target="PC2").values(bpy.context)
+
+
+def opened(**given):
+    """Returns the dialog as it opens, where a script gave these values."""
+    made = dialog(**given)
+    made.properties = SimpleNamespace(is_property_set=lambda name: name in given)
+    made.ticks = type("Ticks", (list,), {"add": lambda self: self.append(SimpleNamespace(chosen=True)) or self[-1]})()
+    manager = SimpleNamespace(invoke_props_dialog=lambda *_args, **_options: {"RUNNING_MODAL"})
+    context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
+    assert made.invoke(context, None) == {"RUNNING_MODAL"}
+    return made
+
+
+def test_dialog_keeps_what_it_takes(acting, tmp_path):
+    """A refused error or folder is told before, is not kept, and bakes nothing; values of scripts stay as they are given."""
+    body, _ = acting
+    choice, said = body.thew.bake_choice, []
+    for refused in ({"tolerance": 0.0}, {"target": "PC2", "folder": str(tmp_path / "no" / "out")}):
+        made = dialog(**refused)
+        made.report = lambda _level, text: said.append(text)
+        assert made.execute(bpy.context) == {"CANCELLED"} and choice.target == "" and not len(body.thew.bakes)
+    assert "above 0" in said[0] and "does not exist" in said[1] and len(said) == 2
+    assert "usually" not in texts(tolerance=0.0).lower() and "usually" in texts().lower()
+    assert dialog(bones=7, target="HELPER_BONES", clips="CHOSEN").execute(bpy.context) == {"FINISHED"}
+    assert choice.bones == 7 and opened().bones == 7 and opened().target == "HELPER_BONES" and opened().clips == "ALL"
+    given = opened(bones=9, target="COMPRESSED", clips="SCENE", tolerance=1.0)
+    assert (given.bones, given.target, given.clips, given.tolerance) == (9, "COMPRESSED", "SCENE", 1.0)
+    choice.tolerance = 0.0  # of an earlier version
+    assert opened().tolerance == 2.0
+
+
+def test_error_in_the_scene(acting):
+    """Where the character has another height in the scene than in reality, dialog and list tell the error in the scene too."""
+    body, _ = acting
+    panel, units = part("ui.bake_panel"), part("saved.units")
+    body.thew.real_height = body.thew.made.longest_side
+    assert "in this scene" not in texts() + texts(target="HELPER_BONES")
+    body.thew.real_height = body.thew.made.longest_side / 5.0
+    height = f"{body.thew.real_height:.2g} m"
+    assert f"2 mm on the real height of {height}: 10 mm in this scene." in texts()
+    assert f"3 mm on the real height of {height}: 15 mm in this scene." in texts(target="HELPER_BONES")
+    assert "in this scene" not in texts(target="HELPER_BONES", rest_error=0.0) + texts(target="PC2")
+    live = play(body, FRAMES)
+    assert bpy.ops.thew.bake(target="COMPRESSED", tolerance=1.0) == {"FINISHED"}
+    clip = body.thew.bakes[0].clips[0]
+    off = 1e3 * np.linalg.norm(play(body, FRAMES) - live, axis=2).max()
+    assert off == pytest.approx(5e3 * clip.error, rel=0.05) and units.scene_scale(body) == pytest.approx(5.0)
+    assert f"({5e3 * clip.error:.2g} mm in the scene)" in panel.clip_text(clip, units.scene_scale(body))
+    assert "in the scene)" not in panel.clip_text(clip)
 
 
 def test_files_go_where_they_were(acting, tmp_path):

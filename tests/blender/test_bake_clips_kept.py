@@ -307,6 +307,8 @@ def test_clips_failure_keeps_former(dancer, monkeypatch, name):
             {"clips": "CHOSEN", "actions": "Swim"},
             "There is no action “Swim”; the actions of “Rig” are: “Run”, “Turn” and “Walk”",
         ),
+        ({"clips": "CHOSEN", "actions": "Wlak"}, "no action “Wlak”; is “Walk” meant? The actions of “Rig” are: “Run”,"),
+        ({"clips": "CHOSEN", "actions": "urn"}, "no action “urn”; is “Turn” meant? The"),
         ({"clips": "CHOSEN", "actions": "Alien"}, "moves none of the bones of “Rig”"),
         ({"clips": "CHOSEN", "actions": "Empty"}, "no slot" if SLOTS else "moves none of the bones"),
         ({"clips": "ALL", "space": "POSED"}, "is in rest space and keeps its scene range"),

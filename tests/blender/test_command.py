@@ -251,3 +251,20 @@ def test_command_bakes_rigs(scene, tmp_path, capsys):
     baked = play(bpy.data.objects["Body"], range(1, 13))
     assert np.abs(live - plain).max() > 1e-3
     np.testing.assert_allclose(baked, live, atol=1e-5 * size_of(live[0]))
+
+
+def test_command_compressed(saved_file, capsys):
+    """The command takes the error and the regions of compressed keys, and refuses numbers out of range."""
+    chosen = saved_file, "--object", "Body", "--frames", 1, 8, "--target", "compressed"
+    assert run(*chosen, "--error", 1.5, "--regions", 2) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(saved_file))
+    (bake,) = bpy.data.objects["Body"].thew.bakes
+    assert bake.regions == 2 and bake.tolerance == pytest.approx(1.5e-3) and bake.clips[0].error <= 1.5e-3
+    for words, told in ((("--regions", 0), "0 regions: choose 1 to 64"), (("--bones", 0), "0 bones: choose 1 to 256")):
+        with pytest.raises(SystemExit):
+            run(*chosen, *words)
+        assert told in capsys.readouterr().err
+    for error in ("0", "nan"):
+        with pytest.raises(SystemExit):
+            run(*chosen, "--error", error)
+        assert "choose more than 0" in capsys.readouterr().err

@@ -276,6 +276,16 @@ def test_health_played_bake(played, level, words):
     assert found.level == level and words in found.text
 
 
+def test_health_of_long_names():
+    """A long name of a clip is shortened in the middle, so that the line has its beginning, its end and the last frame."""
+    found = health.bake_health(health.PlayedBake(0, 61, "FrogArmature|Frog_Attack"), 5)
+    assert found.text == "Bake plays “FrogArm…g_Attack”, 0 to 61"
+    assert "“FrogArm…g_Attack”" in health.bake_health(health.PlayedBake(missing="FrogArmature|Frog_Attack"), 5).text
+    for width in range(3, 12):
+        short = health.shorten_middle("abcdefghij", width)
+        assert len(short) == min(width, 10) and short.startswith("a") and short.endswith("j")
+
+
 def test_health_without_flesh():
     """The line of health waits while nothing is built."""
     settings, made, _ = state()

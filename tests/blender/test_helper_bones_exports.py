@@ -184,3 +184,64 @@ def test_traps_of_live_and_mismatch(dancer):
     use(rig, "Run")
     rig.hide_set(True)
     assert "armature_left" in keys_of(GLTF, use_visible=True)
+
+
+# keys of other bakes --------------------------------------------------------------------------------------------------
+
+
+def mesh_state(body) -> tuple:
+    """Returns what an export must leave of a mesh: itself, its name, its keys with their values, and what the file has of each kind."""
+    keys = [(key.name, key.mute, key.value) for key in body.data.shape_keys.key_blocks]
+    counts = [len(getattr(bpy.data, kind)) for kind in ("meshes", "shape_keys", "actions", "objects")]
+    return body.data.as_pointer(), body.data.name, keys, body.active_shape_key_index, counts
+
+
+def test_fbx_leaves_out_dead_keys(dancer, tmp_path):
+    """The keys of another bake, which do not play, stay out of an FBX of helper bones; the artist's key leaves, and the file stays as it is."""
+    body, rig = dancer
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Smile").data[0].co.z += 0.1
+    activate(body)
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="ALL") == {"FINISHED"}
+    body.active_shape_key_index = 2
+    bake(body)
+    assert len(body.data.shape_keys.key_blocks) > 3
+    shapes = expected_shapes(body, rig, fbx_frames)["Run"]
+    before, traps = mesh_state(body), keys_of(FBX)
+    assert "muted_keys" not in traps and "many_keys" not in traps
+    path = tmp_path / "bones.fbx"
+    roundtrips.export(path)
+    assert mesh_state(body) == before
+    roundtrips.bring_back(path)
+    (back,) = [obj for obj in bpy.data.objects if obj.type == "MESH"]
+    assert [key.name for key in back.data.shape_keys.key_blocks] == ["Basis", "Smile"] and back.data.name == before[1]
+    roundtrips.play_animation(back, "Run")
+    played = roundtrips.shapes(back, np.arange(1, len(shapes) + 1))
+    owner = roundtrips.owners(shapes, played)
+    assert roundtrips.largest_distances(shapes[:, owner], played).max() < FBX_TOLERANCE
+
+
+def test_fbx_failure_keeps_keys(dancer, tmp_path):
+    """An export that fails gives the mesh back with its keys."""
+    body, _ = dancer
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="ALL") == {"FINISHED"}
+    bake(body)
+    before = mesh_state(body)
+    with pytest.raises(RuntimeError):
+        roundtrips.export(tmp_path / "absent" / "bones.fbx")
+    assert mesh_state(body) == before
+
+
+def test_usd_of_dead_keys(dancer):
+    """USD tells of keys that move nothing beside helper bones, and its button leaves them out; not those of the artist."""
+    body, _ = dancer
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="ALL") == {"FINISHED"}
+    bake(body)
+    values = {"export_animation": True}
+    assert keys_of(USD, **values)["export_shapekeys"] == "NOTICE"
+    settings, context = part("bake.traps").ExportSettings(USD, values), bpy.context
+    task = part("bake.mending").mend("export_shapekeys", body, context.scene, context.view_layer, settings)
+    part("logic.tasks").finish(task)
+    assert values["export_shapekeys"] is False and "export_shapekeys" not in keys_of(USD, **values)
+    body.shape_key_add(name="Smile")
+    assert "export_shapekeys" not in keys_of(USD, export_animation=True)
