@@ -134,7 +134,7 @@ class VertexTexture:
         try:
             texture = core().write_vertex_texture(
                 new.files.part, clips, rest, pending.clips[0].plan.fps, request.image.lower(), name=stem, clip_fps=rates,
-                metres_per_unit=metres_per_unit(obj), tension=tension,
+                space=self.space.lower(), metres_per_unit=metres_per_unit(obj), tension=tension,
             )  # fmt: skip
         except (OSError, core().ThewError) as error:
             raise bake_files.write_refusal(folder, error) from error
@@ -192,7 +192,7 @@ def kept_offsets(obj: bpy.types.Object, kept: list[ThewClip], count: int) -> lis
     former = {}
     for path in bake_files.files_of(kept):
         with suppress(OSError, core().ThewError):
-            former[path] = core().read_vertex_texture(path)
+            former[path] = core().read_vertex_texture(path, space="rest")
     found = []
     for clip in kept:
         name, path = clip_name(clip.name), bake_files.path_of(clip.file)

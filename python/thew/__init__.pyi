@@ -1482,7 +1482,7 @@ class RigSpec:
     @property
     def tilt(self) -> float: ...
 
-_Clips: TypeAlias = ArrayLike | Sequence[ArrayLike]
+_Clips: TypeAlias = ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike]
 _Path: TypeAlias = str | PathLike[str]
 
 @final
@@ -1568,6 +1568,8 @@ class VertexTexture:
     @property
     def description(self) -> Path: ...
     @property
+    def space(self) -> Literal["rest", "posed"]: ...
+    @property
     def width(self) -> int: ...
     @property
     def height(self) -> int: ...
@@ -1584,19 +1586,25 @@ class VertexTexture:
 
 def write_vertex_texture(
     folder: _Path,
-    clips: _Clips | Mapping[str, ArrayLike],
+    clips: _Clips,
     rest: ArrayLike,
     fps: float,
     format: Literal["exr", "png"] = "exr",
     *,
     name: str = "offsets",
     max_size: int = 8192,
+    space: Literal["rest", "posed"] = "rest",
     metres_per_unit: float | Sequence[float] | None = None,
     clip_fps: Sequence[float] | None = None,
-    tension: _Clips | Mapping[str, ArrayLike] | None = None,
+    tension: _Clips | None = None,
     progress: _Progress | None = None,
 ) -> VertexTexture: ...
-def read_vertex_texture(path: _Path, *, content: Literal["offsets", "tension"] = "offsets") -> dict[str, _Places]: ...
+def read_vertex_texture(
+    path: _Path,
+    *,
+    content: Literal["offsets", "tension"] = "offsets",
+    space: Literal["rest", "posed"] | None = None,
+) -> dict[str, _Places]: ...
 def tension(edges: ArrayLike, plain: ArrayLike, shown: ArrayLike) -> _Places: ...
 def to_rest_space(
     frames: _Clips,

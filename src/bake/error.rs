@@ -5,6 +5,38 @@ use crate::disk;
 use std::io;
 use std::path::Path;
 
+/// What two arrays have different numbers of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Vertices of a mesh.
+    Vertices,
+    /// Frames of a clip.
+    Frames,
+    /// Clips.
+    Clips,
+}
+
+impl Counted {
+    /// Returns a number with its noun.
+    fn count(self, count: usize) -> String {
+        let (one, several) = match self {
+            Self::Vertices => ("vertex", "vertices"),
+            Self::Frames => ("frame", "frames"),
+            Self::Clips => ("clip", "clips"),
+        };
+        format!("{count} {}", if count == 1 { one } else { several })
+    }
+
+    /// Returns what to do about different numbers.
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Vertices => "give both of the same mesh",
+            Self::Frames => "give as many, one for each frame",
+            Self::Clips => "give as many, one for each clip",
+        }
+    }
+}
+
 /// Reason why a motion could not be baked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +58,20 @@ pub enum BakeError {
         /// Expected length.
         expected: usize,
         /// Actual length.
+        given: usize,
+    },
+    /// Two arrays of different numbers of vertices, frames or clips.
+    #[error("{what} {}, and {other} {expected}: {}", .unit.count(*.given), .unit.remedy())]
+    Count {
+        /// Name of the array with its verb, such as "rest has".
+        what: String,
+        /// What is counted.
+        unit: Counted,
+        /// Name of the array beside it with its verb, such as "the frames have".
+        other: &'static str,
+        /// Number in the other array.
+        expected: usize,
+        /// Number in the array.
         given: usize,
     },
     /// A position that is not a number, or too far away.
@@ -168,6 +214,46 @@ pub enum BakeError {
 }
 
 impl BakeError {
+    /// Creates the error for positions or values, named with a verb, of another number of vertices than the frames.
+    pub(super) fn vertices(what: &str, given: usize, expected: usize) -> Self {
+        Self::Count {
+            what: what.into(),
+            unit: Counted::Vertices,
+            other: "the frames have",
+            expected,
+            given,
+        }
+    }
+
+    /// Creates the error for a list of another number of clips than the frames.
+    pub(super) fn clips(what: String, given: usize, expected: usize) -> Self {
+        Self::Count {
+            what,
+            unit: Counted::Clips,
+            other: "the frames have",
+            expected,
+            given,
+        }
+    }
+
+    /// Creates the error for `given` numbers of a clip, `row` a frame, where it has `expected` frames.
+    pub(super) fn frames(what: String, given: usize, row: usize, expected: usize) -> Self {
+        match row > 0 && given.is_multiple_of(row) {
+            true => Self::Count {
+                what: format!("{what} has"),
+                unit: Counted::Frames,
+                other: "the clip has",
+                expected,
+                given: given / row,
+            },
+            false => Self::Length {
+                what,
+                expected: expected * row,
+                given,
+            },
+        }
+    }
+
     /// Creates the error for a file that could not be written.
     pub(super) fn writing(path: &Path, error: &io::Error) -> Self {
         Self::of_file(path, "written", disk::reason(error))
@@ -182,5 +268,26 @@ impl BakeError {
     pub(super) fn of_file(path: &Path, done: &'static str, reason: String) -> Self {
         let path = path.display().to_string();
         Self::File { path, done, reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Different numbers are told in a sentence, in the unit in which they were given.
+    #[test]
+    fn counts_are_told_in_their_unit() {
+        let told = BakeError::vertices("rest has", 1, 3).to_string();
+        assert_eq!(
+            told,
+            "rest has 1 vertex, and the frames have 3: give both of the same mesh"
+        );
+        let told = |given| BakeError::frames("poses of clip 0".into(), given, 32, 5).to_string();
+        assert!(told(128).starts_with("poses of clip 0 has 4 frames, and the clip has 5:"));
+        assert_eq!(
+            told(100),
+            "poses of clip 0: there must be 160 numbers, not 100"
+        );
     }
 }

@@ -78,11 +78,7 @@ impl<'a> VertexMaps<'a> {
     ) -> Result<Self, BakeError> {
         let (rows, vertices) = (weights.offsets.len() - 1, frames.vertex_count());
         if rows != vertices {
-            return Err(BakeError::Length {
-                what: "rows of skin weights".into(),
-                expected: vertices,
-                given: rows,
-            });
+            return Err(BakeError::vertices("the skin weights have", rows, vertices));
         }
         check_matrices("poses", &poses, 16 * weights.bone_count, 16, frames)?;
         Ok(Self::Skinned { poses, weights })
@@ -184,20 +180,14 @@ fn check_matrices(
     frames: &VertexFrames,
 ) -> Result<(), BakeError> {
     if clips.len() != frames.clip_count() {
-        return Err(BakeError::Length {
-            what: format!("clips of {name}"),
-            expected: frames.clip_count(),
-            given: clips.len(),
-        });
+        let (what, given) = (format!("{name} are of"), clips.len());
+        return Err(BakeError::clips(what, given, frames.clip_count()));
     }
     for (index, clip) in clips.iter().enumerate() {
-        let expected = frames.clip_range(index).len() * row;
-        if clip.len() != expected {
-            return Err(BakeError::Length {
-                what: format!("{name} of clip {index}"),
-                expected,
-                given: clip.len(),
-            });
+        let expected = frames.clip_range(index).len();
+        if clip.len() != expected * row {
+            let what = format!("the list of {name} of clip {index}");
+            return Err(BakeError::frames(what, clip.len(), row, expected));
         }
         if let Some(at) = clip.iter().position(|x| !is_sound(f64::from(*x))) {
             return Err(BakeError::Matrix {

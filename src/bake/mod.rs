@@ -29,13 +29,15 @@ mod texture;
 
 pub use caches::{MddCache, Pc2Cache, read_mdd, read_pc2, write_mdd, write_pc2};
 pub use compress::{CompressSettings, Packed, Quantisation, Regions, compress};
-pub use error::BakeError;
+pub use error::{BakeError, Counted};
 pub use frames::VertexFrames;
-pub use helper_bones::{HelperBones, HelperBonesSettings, MAX_INFLUENCES, helper_bones};
+pub use helper_bones::{
+    HelperBones, HelperBonesSettings, MAX_HELPERS, MAX_INFLUENCES, helper_bones,
+};
 pub use maps::{VertexMap, VertexMaps};
 pub use rest_space::{RestFrames, to_rest_space};
 pub use tension::{tension, triangle_edges};
 pub use texture::{
-    TextureClips, TextureFormat, TextureSettings, VertexTexture, read_vertex_texture,
+    TextureClips, TextureFormat, TextureSettings, TextureSpace, VertexTexture, read_vertex_texture,
     write_vertex_texture,
 };

@@ -40,11 +40,8 @@ pub fn to_rest_space(
 ) -> Result<RestFrames, BakeError> {
     let row = 3 * frames.vertex_count();
     if rest.len() != row {
-        return Err(BakeError::Length {
-            what: "rest".into(),
-            expected: row,
-            given: rest.len(),
-        });
+        let (given, expected) = (rest.len() / 3, frames.vertex_count());
+        return Err(BakeError::vertices("rest has", given, expected));
     }
     let mut positions = vec![0.0_f32; frames.len() * row];
     let mut max_error = 0.0_f64;

@@ -9,7 +9,7 @@
 //! one stay the same; a half in length is a quarter in area. A vertex without edges, or whose edges have no length on the plain
 //! skin, has tension 0. Cost: linear in the number of edges.
 
-use super::BakeError;
+use super::{BakeError, Counted};
 use crate::range::MAX_COORDINATE;
 
 /// Returns the edges of triangles, each once, sorted.
@@ -32,10 +32,12 @@ pub fn tension(edges: &[[u32; 2]], plain: &[f32], shown: &[f32]) -> Result<Vec<f
     let vertices = plain.len() / 3;
     for (what, given) in [("plain", plain), ("shown", shown)] {
         if given.len() != 3 * vertices {
-            return Err(BakeError::Length {
-                what: what.into(),
-                expected: 3 * vertices,
-                given: given.len(),
+            return Err(BakeError::Count {
+                what: format!("{what} has"),
+                unit: Counted::Vertices,
+                other: "plain has",
+                expected: vertices,
+                given: given.len() / 3,
             });
         }
         let is_usable = |x: &f32| f64::from(x.abs()) <= MAX_COORDINATE;
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(tension(&[[0, 1], [2, 0]], &point, &point), Err(corner));
         assert!(matches!(
             tension(&[], &point, &[0.0; 3]),
-            Err(BakeError::Length { .. })
+            Err(BakeError::Count { .. })
         ));
         let mut bad = point;
         bad[4] = f32::NAN;

@@ -178,6 +178,7 @@ def test_texture_states_its_unit(saved):
     assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
     _, told = described(body)
     assert (told["units"], told["metres_per_unit"]) == ("metres", [1.0, 1.0, 1.0])
+    assert told["space"] == "rest"
     bpy.context.scene.unit_settings.scale_length = 0.01
     body.scale = (2.0, 2.0, 2.0)
     bpy.context.view_layer.update()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Compressed bakes and rest space through the wheel, against plain numpy."""
 
+import warnings
+
 import numpy as np
 import pytest
 import thew
@@ -115,6 +117,49 @@ def test_rest_space_inverts_skinning():
     assert np.array_equal(np.concatenate(listed), frames)
 
 
+def test_compress_takes_clips_by_name():
+    """Clips by name give what a list of them gives, by name; poses by name may have another order."""
+    clips = {"walk": waves(12, 10), "run": waves(8, 10, 3.0)}
+    poses = {name: np.tile(POSES[:1], (len(clip), 1, 1, 1)) for name, clip in clips.items()}
+    turned = dict(reversed(poses.items()))
+    named = thew.compress(clips, 1e-3, matrices=(turned, WEIGHTS))
+    listed = thew.compress([*clips.values()], 1e-3, matrices=([*poses.values()], WEIGHTS))
+    assert np.array_equal(named.keys, listed.keys) and named.worst == listed.worst
+    for of_name, of_list in [(named.curves, listed.curves), (named.errors, listed.errors)]:
+        assert list(of_name) == ["walk", "run"]
+        assert all(np.array_equal(one, other) for one, other in zip(of_name.values(), of_list, strict=True))
+    frames, _ = thew.to_rest_space(clips, (turned, WEIGHTS), np.zeros((10, 3)))
+    assert list(frames) == ["walk", "run"] and np.abs(frames["run"] - clips["run"]).max() < 1e-6
+    for other, words in [
+        ({"walk": poses["walk"]}, "poses: there is none of the clip “run”"),
+        ({**poses, "jump": POSES}, "poses: it has 3 clips, and there are 2"),
+    ]:
+        with pytest.raises(thew.InputError, match=words):
+            thew.compress(clips, 1e-3, matrices=(other, WEIGHTS))
+    with pytest.raises(thew.InputError, match=r'frames\["run"\] has 9 where frames\["walk"\] has 10'):
+        thew.compress({"walk": clips["walk"], "run": waves(8, 9)}, 1e-3)
+
+
+def test_compress_warns_of_a_tolerance_beyond_the_motion():
+    """A tolerance above the largest motion gives no keys, with a warning that has both figures; one below it, and skin at rest, none."""
+    frames = waves(12, 10)
+    largest = np.linalg.norm(frames, axis=2).max()
+    told = f"tolerance, 2 m, exceeds the largest motion of the frames, {1e3 * largest:.3f} mm"
+    with pytest.warns(RuntimeWarning, match=told):
+        packed = thew.compress(frames, tolerance=2)
+    assert len(packed.keys) == 0 and packed.max_error == pytest.approx(largest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(thew.compress(frames, 0.5 * float(largest)).keys) > 0
+        assert len(thew.compress(0 * frames, 2).keys) == 0
+        with pytest.raises(RuntimeWarning):
+            thew.compress(frames, tolerance=2)
+
+
+#: Poses of two bones for 5 frames, and their weights of 10 vertices.
+POSES, WEIGHTS = np.tile(np.eye(4), (5, 2, 1, 1)), np.stack([np.linspace(1, 0, 10), np.linspace(0, 1, 10)], axis=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -123,10 +168,28 @@ def test_rest_space_inverts_skinning():
         ({"tolerance": np.nan}, "tolerance"),
         ({"keys": 0}, "number of keys"),
         ({"tolerance": 1e-3, "quantise": "int8"}, "int16"),
-        ({"tolerance": 1e-3, "rest": np.zeros((3, 3))}, "rest"),
+        (
+            {"tolerance": 1e-3, "rest": np.zeros((11, 3))},
+            "rest has 11 vertices, and the frames have 10: give both of the",
+        ),
+        ({"tolerance": 1e-3, "rest": np.zeros((1, 3))}, "rest has 1 vertex, and"),
+        ({"tolerance": 1e-3, "rest": np.zeros((3, 10))}, r"rest: expected an array of shape \(any, 3\), got \(3, 10\)"),
         ({"tolerance": 1e-3, "regions": 4}, "rest"),
-        ({"tolerance": 1e-3, "regions": [0, 1]}, "regions"),
-        ({"tolerance": 1e-3, "matrices": np.zeros((5, 9, 3, 3))}, "matrices"),
+        ({"tolerance": 1e-3, "regions": [0, 1]}, "list of regions has 2 vertices, and the frames have 10"),
+        ({"tolerance": 1e-3, "matrices": np.zeros((5, 9, 3, 3))}, "matrices: there are 9 in a frame, .* 10 vertices"),
+        ({"tolerance": 1e-3, "matrices": POSES}, r"the pair \(poses, skin_weights\)"),
+        (
+            {"tolerance": 1e-3, "matrices": np.zeros((4, 10, 3, 3))},
+            "clip 0 has 4 frames, and the clip has 5: give as many",
+        ),
+        ({"tolerance": 1e-3, "matrices": (POSES[:1], WEIGHTS)}, "poses of clip 0 has 1 frame, and the clip has 5"),
+        (
+            {"tolerance": 1e-3, "matrices": ([POSES] * 2, WEIGHTS)},
+            "poses are of 2 clips, and the frames have 1: give as",
+        ),
+        ({"tolerance": 1e-3, "matrices": (POSES, WEIGHTS[1:])}, "skin_weights has 9 vertices, and the frames have 10"),
+        ({"tolerance": 1e-3, "matrices": (POSES, WEIGHTS[:, :1])}, "skin_weights has 1 bones, and the poses have 2"),
+        ({"tolerance": 1e-3, "matrices": ({"walk": POSES}, WEIGHTS)}, "poses: a dictionary goes with clips by name"),
         ({"tolerance": 1e-3, "matrices": np.zeros((5, 10, 2, 3))}, "last two sizes"),
     ],
 )

@@ -146,11 +146,11 @@ def test_texture_tension_constant(tmp_path):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        (tensions(2), "tension of clip 0: there must be 111 numbers, not 74"),
+        (tensions(2), "tension of clip 0 has 2 frames, and the clip has 3"),
         (tensions(3).T, r"tension: expected an array of shape \(any, 37\)"),
         ({"b": tensions(3)}, "tension: there is none of the clip “a”"),
         ({"a": tensions(3), "b": tensions(3)}, "tension: it has 2 clips, and there are 1"),
-        ([tensions(3), tensions(3)], "clips of tension: there must be 1 numbers, not 2"),
+        ([tensions(3), tensions(3)], "the tension is of 2 clips, and the frames have 1"),
         (tensions(3) * np.nan, "the tension of vertex 0 in frame 0 of clip 0 is unusable"),
         (tensions(3) + 1e5, "finite number up to 65504"),
         ("text", "tension"),
@@ -246,19 +246,20 @@ def test_texture_size_refused(tmp_path):
         (({3: waves(1)}, rest_shape(), 24), {}, "name 3 of a clip must be a text"),
         (({"\ud800": waves(1)}, rest_shape(), 24), {}, "must be a text"),
         (({"a": waves(1), "b": waves(1)[:, 1:]}, rest_shape(), 24), {}, "clips must be of one mesh"),
-        (({"a": waves(1)}, rest_shape()[1:], 24), {}, "rest: there must be 111 numbers, not 108"),
+        (({"a": waves(1)}, rest_shape()[1:], 24), {}, "rest has 36 vertices, and the frames have 37"),
         (({"a": waves(1)}, np.full((VERTICES, 3), np.nan), 24), {}, "rest has no usable position for vertex 0"),
         (({"a": waves(1) * np.nan}, rest_shape(), 24), {}, "has no usable position"),
         (({"a": waves(1)}, rest_shape(), 0), {}, "fps must be a finite number above 0"),
         (({"a": waves(1)}, rest_shape(), float("nan")), {}, "fps must be"),
         (({"a": waves(1)}, rest_shape(), 24, "tga"), {}, 'expected "exr" or "png"'),
+        (({"a": waves(1)}, rest_shape(), 24), {"space": "world"}, 'space: expected "rest" or "posed", got "world"'),
         (({"a": waves(1)}, rest_shape(), 24), {"metres_per_unit": (1, 2)}, "a number, or one for each of three axes"),
         (
             ({"a": waves(1)}, rest_shape(), 24),
             {"metres_per_unit": 0},
             "metres_per_unit must be a finite number above 0",
         ),
-        (({"a": waves(1)}, rest_shape(), 24), {"clip_fps": [24, 30]}, "fps of clips: there must be 1 numbers, not 2"),
+        (({"a": waves(1)}, rest_shape(), 24), {"clip_fps": [24, 30]}, "the frame rates are of 2 clips, and the"),
         (({"a": waves(1)}, rest_shape(), 24), {"name": "../a"}, "name a file, without folder"),
         (({"a": waves(1)}, rest_shape(), 24), {"name": ""}, "name a file"),
         (({"a": waves(1) + 1e5}, rest_shape(), 24), {}, 'vertex 0 in frame 0 of clip 0 .* choose the format "png"'),
@@ -282,6 +283,28 @@ def test_texture_states_unit_and_rates(tmp_path):
     assert json.loads(plain.description.read_text())["units"] == "metres"
     for name, offsets in thew.read_vertex_texture(texture.description).items():
         assert np.array_equal(offsets, thew.read_vertex_texture(plain.description)[name])
+
+
+@pytest.mark.parametrize(("space", "other"), [("rest", "posed"), ("posed", "rest")])
+def test_texture_states_its_space(tmp_path, space, other):
+    """The JSON file and the result state the space; a reader that wants the other one is refused."""
+    texture = thew.write_vertex_texture(tmp_path, {"walk": waves(2)}, rest_shape(), 24, space=space)
+    assert texture.space == space == json.loads(texture.description.read_text())["space"]
+    found = [thew.read_vertex_texture(tmp_path, space=wanted)["walk"] for wanted in (None, space)]
+    assert np.array_equal(*found)
+    with pytest.raises(thew.InputError, match=f"holds {space} positions, not {other} ones"):
+        thew.read_vertex_texture(tmp_path, space=other)
+    with pytest.raises(thew.InputError, match='space: expected "rest" or "posed"'):
+        thew.read_vertex_texture(tmp_path, space="world")
+
+
+def test_texture_space_is_rest_by_default(tmp_path):
+    """Positions are taken for rest space where nothing is said, also by a reader of a file that says nothing."""
+    texture = thew.write_vertex_texture(tmp_path, {"walk": waves(2)}, rest_shape(), 24)
+    told = json.loads(texture.description.read_text())
+    assert told.pop("space") == "rest"
+    texture.description.write_text(json.dumps(told))
+    assert list(thew.read_vertex_texture(tmp_path, space="rest")) == ["walk"]
 
 
 def test_texture_refuses_paths(tmp_path):

@@ -49,6 +49,16 @@ def test_page_examples_run(page, tmp_path, monkeypatch):
             names = {"__name__": "page"}
 
 
+def test_options_of_commands_on_page():
+    """The page on files has every option of the commands of Blender and of the package."""
+    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    for file in ("blender_addon/operators/command_words.py", "python/thew/__main__.py"):
+        options = set(re.findall(r'"(--[a-z-]+)"', (ROOT / file).read_text(encoding="utf-8"))) - {"--version"}
+        assert len(options) > 4
+        for option in options:
+            assert re.search(rf"\|[^|]*`{option}[ `]", page), f"{option} of {file}"
+
+
 def test_worked_template_is_tested():
     """The worked template of CONTRIBUTING.md is the one in the crate, which unit tests of all templates cover."""
     ((_, code),) = blocks(ROOT / "CONTRIBUTING.md", "rust")

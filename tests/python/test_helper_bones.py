@@ -108,6 +108,17 @@ def test_helper_bones_of_several_clips():
         assert np.linalg.norm(shown(bones, rest, poses, transforms) - posed, axis=2).max() < bones.max_error + 1e-5
 
 
+def test_helper_bones_of_clips_by_name():
+    """A dictionary of clips gives what a list of them gives, by name."""
+    rest, walk, walk_poses, weights = swaying(8)
+    _, run, run_poses, _ = swaying(6, 2.0)
+    poses = {"run": run_poses, "walk": walk_poses}
+    named = thew.helper_bones(rest, {"walk": walk, "run": run}, poses, weights, 2)
+    listed = thew.helper_bones(rest, [walk, run], [walk_poses, run_poses], weights, 2)
+    assert list(named.transforms) == ["walk", "run"] == list(named.errors)
+    assert all(np.array_equal(a, b) for a, b in zip(named.transforms.values(), listed.transforms, strict=True))
+
+
 def test_flesh_at_rest_needs_no_helpers():
     """Plain skin gives no helpers, and its own weights."""
     rest, _, poses, weights = swaying()
@@ -199,18 +210,21 @@ REST, POSED, POSES, WEIGHTS = swaying(6)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"count": 0}, "number of helper bones must be at least 1"),
+        ({"count": 0}, r"number of helper bones must be from 1 to 256 .*, not 0"),
+        ({"count": 257}, r"number of helper bones must be from 1 to 256 .*, not 257"),
         ({"influences": 0}, "influences of a vertex must be from 1 to 8"),
         ({"influences": 9}, "influences of a vertex must be from 1 to 8"),
         ({"rest_tolerance": -0.1}, "tolerance at rest must be at least 0"),
         ({"rest_tolerance": np.nan}, "tolerance at rest must be at least 0"),
-        ({"rest": REST[1:]}, "rest"),
+        ({"rest": REST[1:]}, "rest has 287 vertices, and the frames have 288"),
+        ({"rest": REST.T}, r"rest: expected an array of shape \(any, 3\)"),
         ({"rest": np.full_like(REST, np.nan)}, "rest has no usable position for vertex 0"),
-        ({"poses": POSES[1:]}, "poses of clip 0"),
-        ({"poses": [POSES, POSES]}, "clips of poses"),
+        ({"poses": POSES[1:]}, "poses of clip 0 has 5 frames, and the clip has 6"),
+        ({"poses": [POSES, POSES]}, "poses are of 2 clips, and the frames have 1"),
         ({"poses": np.full_like(POSES, np.inf)}, "frame 0 of clip 0 has no usable matrix"),
         ({"poses": POSES[:, :, :3]}, "poses"),
-        ({"skin_weights": WEIGHTS[1:]}, "skin_weights"),
+        ({"skin_weights": WEIGHTS[1:]}, "skin_weights has 287 vertices, and the frames have 288"),
+        ({"skin_weights": WEIGHTS[:, :1]}, "skin_weights has 1 bones, and the poses have 2"),
         ({"skin_weights": -WEIGHTS}, "weight"),
         ({"skin_weights": 0 * WEIGHTS}, "vertex 0 has no skin weight"),
         ({"frames": []}, "no frames"),

@@ -83,7 +83,12 @@ def test_tension_far_from_origin(arm):
         ([[0, 2**40]], np.zeros((3, 3)), np.zeros((3, 3)), "names vertex"),
         ([[0.0, 1.0]], np.zeros((3, 3)), np.zeros((3, 3)), "whole numbers"),
         ([[0, 1, 2, 0]], np.zeros((3, 3)), np.zeros((3, 3)), "edges of shape"),
-        ([[0, 1]], np.zeros((3, 3)), np.zeros((2, 3)), "shown: there must be 9 numbers, not 6"),
+        (
+            [[0, 1]],
+            np.zeros((3, 3)),
+            np.zeros((2, 3)),
+            "shown has 2 vertices, and plain has 3: give both of the same mesh",
+        ),
         ([[0, 1]], np.zeros((3, 2)), np.zeros((3, 3)), "plain: expected an array of shape"),
         ([[0, 1]], np.zeros((3, 3)), np.full((3, 3), np.nan), "shown has no usable position for vertex 0"),
         ([[0, 1]], np.full((3, 3), 1e30), np.zeros((3, 3)), "plain has no usable position"),

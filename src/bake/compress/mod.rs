@@ -97,11 +97,7 @@ pub fn compress(
     settings.check()?;
     let vertices = frames.vertex_count();
     if let Some(given) = rest.map(<[f32]>::len).filter(|len| *len != 3 * vertices) {
-        return Err(BakeError::Length {
-            what: "rest".into(),
-            expected: 3 * vertices,
-            given,
-        });
+        return Err(BakeError::vertices("rest has", given / 3, vertices));
     }
     let (labels, count) = match &settings.regions {
         None => (vec![0; vertices], 1),

@@ -26,11 +26,10 @@ impl Regions {
         vertices: usize,
     ) -> Result<(Vec<u32>, usize), BakeError> {
         match self {
-            Self::Labels(labels) if labels.len() != vertices => Err(BakeError::Length {
-                what: "regions".into(),
-                expected: vertices,
-                given: labels.len(),
-            }),
+            Self::Labels(labels) if labels.len() != vertices => {
+                let (what, given) = ("the list of regions has", labels.len());
+                Err(BakeError::vertices(what, given, vertices))
+            }
             Self::Labels(labels) => {
                 let count = labels.iter().max().map_or(0, |&most| most as usize + 1);
                 check_count(count)?;
@@ -133,7 +132,7 @@ mod tests {
         );
         assert!(matches!(
             labels(Regions::Labels(vec![0; 4])),
-            Some(BakeError::Length { .. })
+            Some(BakeError::Count { .. })
         ));
         assert!(matches!(
             labels(Regions::Labels(vec![0, 0, 5000])),

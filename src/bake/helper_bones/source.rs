@@ -34,12 +34,8 @@ impl<'a> Source<'a> {
     ) -> Result<Self, BakeError> {
         let expected = 3 * frames.vertex_count();
         if rest.len() != expected {
-            let (what, given) = ("rest".into(), rest.len());
-            return Err(BakeError::Length {
-                what,
-                expected,
-                given,
-            });
+            let (given, expected) = (rest.len() / 3, frames.vertex_count());
+            return Err(BakeError::vertices("rest has", given, expected));
         }
         let usable = |x: &f32| f64::from(x.abs()) <= MAX_COORDINATE;
         if let Some(at) = rest.iter().position(|x| !usable(x)) {

@@ -173,6 +173,24 @@ fn unfitted_frames_are_carried() {
     assert!(some.rms < 2.0 * all.rms + 1e-5, "{} {}", some.rms, all.rms);
 }
 
+/// No helper, and more than there may be, are refused by the number given; both bounds are taken.
+#[test]
+fn counts_out_of_range_are_refused() {
+    let check = |count| {
+        let settings = HelperBonesSettings {
+            count,
+            influences: 4,
+            rest_tolerance: None,
+        };
+        settings.check()
+    };
+    for count in [0, MAX_HELPERS + 1] {
+        let told = check(count).unwrap_err().to_string();
+        assert!(told.ends_with(&format!("not {count}")), "{told}");
+    }
+    assert_eq!([check(1), check(MAX_HELPERS)], [Ok(()), Ok(())]);
+}
+
 /// Weights of few columns reach the nearest blend, inside and on the border of the permitted ones.
 #[test]
 fn simplex_finds_nearest_blend() {

@@ -3,6 +3,7 @@
 
 use super::encoding::{Encoding, TextureFormat};
 use super::layout::{Layout, MAX_TEXTURE_SIZE};
+use super::space::TextureSpace;
 use crate::range::MAX_COORDINATE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -43,6 +44,9 @@ pub(super) struct Description {
     #[serde(default = "one_metre")]
     pub metres_per_unit: [f64; 3],
     pub axes: String,
+    /// Whether the vertices move before the bones act or in their place.
+    #[serde(default)]
+    pub space: TextureSpace,
     /// Coordinate u of vertex i: `first + (i mod width) · step`.
     pub u: Steps,
     /// Coordinate v of a row from the top of the texture: `first + row · step`.
@@ -112,6 +116,7 @@ impl Description {
             units: "metres".into(),
             metres_per_unit: one_metre(),
             axes: "those of the positions given".into(),
+            space: TextureSpace::default(),
             u: steps(0.5 * column, column),
             v_from_top: steps(0.5 * row, row),
             v_from_bottom: steps(1.0 - 0.5 * row, -row),

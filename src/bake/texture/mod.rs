@@ -14,6 +14,7 @@
 //! | `layout` | texels of vertices and frames |
 //! | `encoding` | offsets as 16 bits, and back |
 //! | `description` | the JSON file |
+//! | `space` | rest or posed positions |
 //! | `tension` | the channel alpha |
 //! | `write`, `read` | both files, whole or not at all |
 //! | `open_exr`, `png16` | the image formats |
@@ -24,6 +25,7 @@ mod layout;
 mod open_exr;
 mod png16;
 mod read;
+mod space;
 mod tension;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ mod write;
 
 pub use encoding::TextureFormat;
 pub use read::{TextureClips, read_vertex_texture};
+pub use space::TextureSpace;
 pub use write::{TextureSettings, VertexTexture, write_vertex_texture};
 
 /// Returns the sentence for an image of another size than its description's.

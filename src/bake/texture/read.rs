@@ -4,6 +4,7 @@
 use super::description::{ClipRows, Description};
 use super::encoding::{Encoding, TextureFormat};
 use super::layout::Layout;
+use super::space::TextureSpace;
 use super::{open_exr, png16};
 use crate::bake::BakeError;
 use crate::disk;
@@ -24,6 +25,8 @@ pub struct TextureClips {
     pub clips: Vec<(String, Vec<f32>)>,
     /// Tension of each clip `[f, vertices]`, if the texture has it.
     pub tension: Option<Vec<Vec<f32>>>,
+    /// Space of the positions.
+    pub space: TextureSpace,
     /// Number of vertices.
     pub vertices: usize,
     /// Frames per second; single clips may have others.
@@ -65,6 +68,7 @@ pub fn read_vertex_texture(path: &Path) -> Result<TextureClips, BakeError> {
     Ok(TextureClips {
         clips: clips.collect(),
         tension,
+        space: description.space,
         vertices: layout.vertices,
         fps: description.fps,
     })

@@ -73,20 +73,14 @@ impl<'a> TensionChannel<'a> {
 /// Checks that there is a value for each vertex in each frame of each clip.
 fn check_lengths(clips: &[&[f32]], frames: &VertexFrames) -> Result<(), BakeError> {
     if clips.len() != frames.clip_count() {
-        return Err(BakeError::Length {
-            what: "clips of tension".into(),
-            expected: frames.clip_count(),
-            given: clips.len(),
-        });
+        let what = "the tension is of".into();
+        return Err(BakeError::clips(what, clips.len(), frames.clip_count()));
     }
     for (clip, values) in clips.iter().enumerate() {
-        let expected = frames.clip_range(clip).len() * frames.vertex_count();
-        if values.len() != expected {
-            return Err(BakeError::Length {
-                what: format!("tension of clip {clip}"),
-                expected,
-                given: values.len(),
-            });
+        let (expected, row) = (frames.clip_range(clip).len(), frames.vertex_count());
+        if values.len() != expected * row {
+            let what = format!("tension of clip {clip}");
+            return Err(BakeError::frames(what, values.len(), row, expected));
         }
     }
     Ok(())

@@ -149,7 +149,8 @@ fn tension_refuses_bad_input() {
     let (walk, mut run) = (tensions(4, 0.0), tensions(3, 2.0));
     for wrong in [[&walk[1..], &run[..]], [&walk, &walk], [&run, &walk]] {
         let error = write_tension(&inside, wrong, &good).unwrap_err();
-        assert!(matches!(error, BakeError::Length { .. }), "{error}");
+        let is_told = matches!(error, BakeError::Count { .. } | BakeError::Length { .. });
+        assert!(is_told, "{error}");
     }
     for bad in [f32::NAN, f32::INFINITY, -1e5] {
         run[VERTICES + 2] = bad;
@@ -206,6 +207,7 @@ fn textures_tell_units_and_rates() {
     let plain = text(&usual);
     assert_eq!(plain["units"], "metres");
     assert_eq!(plain["metres_per_unit"], serde_json::json!([1.0, 1.0, 1.0]));
+    assert_eq!(plain["space"], "rest");
     assert!(plain["clips"][1].get("fps").is_none());
     let own = text(&TextureSettings {
         metres_per_unit: [0.01, 0.01, 0.02],
@@ -239,6 +241,27 @@ fn textures_tell_units_and_rates() {
         let content = (&names[..], &frames);
         write_vertex_texture(&folder.0, content, &rest(), None, &wrong, &Silent).unwrap_err();
     }
+}
+
+/// The reader tells the space that was written, takes a file without one for rest, and refuses an unknown one.
+#[test]
+fn textures_tell_their_space() {
+    let folder = TestFolder::new();
+    let posed = TextureSettings {
+        space: TextureSpace::Posed,
+        ..settings(TextureFormat::Exr, 8192)
+    };
+    let written = write(&folder.0, &posed).unwrap();
+    assert_eq!(written.space, TextureSpace::Posed);
+    let read = || read_vertex_texture(&folder.0).map(|read| read.space);
+    assert_eq!(read(), Ok(TextureSpace::Posed));
+    let text = fs::read_to_string(&written.description).unwrap();
+    let line = "\"space\": \"posed\",";
+    assert!(text.contains(line), "{text}");
+    fs::write(&written.description, text.replace(line, "")).unwrap();
+    assert_eq!(read(), Ok(TextureSpace::Rest));
+    fs::write(&written.description, text.replace("posed", "world")).unwrap();
+    assert!(read().is_err());
 }
 
 /// The same frames give the same bytes.
@@ -284,7 +307,7 @@ fn textures_refuse_names() {
     ));
     assert!(matches!(
         refusal(&["a"], &rest(), &good),
-        BakeError::Length { .. }
+        BakeError::Count { .. }
     ));
     for name in ["", "a/b", "..", ".hidden", "a\\b"] {
         let settings = TextureSettings {
@@ -309,7 +332,7 @@ fn textures_refuse_numbers() {
     let mut broken = rest();
     assert!(matches!(
         refused(&broken[3..], &good),
-        BakeError::Length { .. }
+        BakeError::Count { .. }
     ));
     broken[4] = f32::NAN;
     let point = BakeError::Point {

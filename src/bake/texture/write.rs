@@ -4,6 +4,7 @@
 use super::description::{ClipRows, Description, is_file_name, one_metre};
 use super::encoding::{Encoding, MAX_HALF, TextureFormat};
 use super::layout::Layout;
+use super::space::TextureSpace;
 use super::tension::TensionChannel;
 use super::{open_exr, png16};
 use crate::bake::output::{WriteProgress, check_positive, write_files};
@@ -32,6 +33,8 @@ pub struct TextureSettings {
     pub metres_per_unit: [f64; 3],
     /// Format of the image.
     pub format: TextureFormat,
+    /// Space of the positions: what the JSON file tells engines. Default: rest.
+    pub space: TextureSpace,
     /// Largest number of columns and of rows, at most 16,384. Default: 8,192, which engines on all devices take.
     pub max_size: usize,
 }
@@ -45,6 +48,7 @@ impl TextureSettings {
             clip_fps: Vec::new(),
             metres_per_unit: one_metre(),
             format: TextureFormat::default(),
+            space: TextureSpace::default(),
             max_size: 8192,
         }
     }
@@ -57,6 +61,8 @@ pub struct VertexTexture {
     pub texture: PathBuf,
     /// Path of the JSON file.
     pub description: PathBuf,
+    /// Space of the positions.
+    pub space: TextureSpace,
     /// Number of columns.
     pub width: usize,
     /// Number of rows.
@@ -73,8 +79,8 @@ pub struct VertexTexture {
 
 /// Writes offsets of the vertices of clips from `rest` to a texture and a JSON file in `folder`, whole or not at all.
 ///
-/// `frames`: positions in rest space; `names`: of the clips; `rest`: `[n, 3]`; `tension`: `[f, n]` of each clip, written to alpha.
-/// Lengths are in metres, or in the unit of the settings. A missing folder is created in an existing one.
+/// `frames`: positions in the space of the settings; `names`: of the clips; `rest`: `[n, 3]`; `tension`: `[f, n]` of each clip, written
+/// to alpha. Lengths are in metres, or in the unit of the settings. A missing folder is created in an existing one.
 ///
 /// # Errors
 /// Fails for names that are empty or used twice, settings out of range, `rest` or `tension` of another size or not finite, a
@@ -103,6 +109,7 @@ pub fn write_vertex_texture(
     let encoding = Encoding::between(settings.format, min, max);
     let mut description = Description::new(texture, &layout, &encoding, settings.fps);
     description.set_unit(settings.metres_per_unit);
+    description.space = settings.space;
     description.offset_bounds = bounds.offsets;
     description.position_bounds = bounds.positions;
     description.max_error = largest_error(frames, rest, &encoding);
@@ -126,6 +133,7 @@ pub fn write_vertex_texture(
     Ok(VertexTexture {
         texture,
         description: path,
+        space: settings.space,
         width: layout.columns,
         height: layout.height(),
         rows_per_frame: layout.rows_per_frame,
@@ -163,11 +171,8 @@ fn check_names(
     settings: &TextureSettings,
 ) -> Result<(), BakeError> {
     if names.len() != frames.clip_count() {
-        return Err(BakeError::Length {
-            what: "names of clips".into(),
-            expected: frames.clip_count(),
-            given: names.len(),
-        });
+        let what = "the names are of".into();
+        return Err(BakeError::clips(what, names.len(), frames.clip_count()));
     }
     let refuse = |what, name: &str, reason| {
         let name = name.to_owned();
@@ -204,22 +209,19 @@ fn check_scales(frames: &VertexFrames, settings: &TextureSettings) -> Result<(),
     let given = settings.clip_fps.len();
     match given == 0 || given == frames.clip_count() {
         true => Ok(()),
-        false => Err(BakeError::Length {
-            what: "fps of clips".into(),
-            expected: frames.clip_count(),
+        false => Err(BakeError::clips(
+            "the frame rates are of".into(),
             given,
-        }),
+            frames.clip_count(),
+        )),
     }
 }
 
 fn check_rest(rest: &[f32], frames: &VertexFrames) -> Result<(), BakeError> {
     let expected = 3 * frames.vertex_count();
     if rest.len() != expected {
-        return Err(BakeError::Length {
-            what: "rest".into(),
-            expected,
-            given: rest.len(),
-        });
+        let (given, expected) = (rest.len() / 3, frames.vertex_count());
+        return Err(BakeError::vertices("rest has", given, expected));
     }
     let is_usable = |x: &f32| f64::from(x.abs()) <= MAX_COORDINATE;
     match rest.iter().position(|x| !is_usable(x)) {

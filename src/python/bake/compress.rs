@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of compressed bakes.
 
-use super::frames::{MapArguments, read_frames, vertex_frames};
+use super::frames::{MapArguments, read_frames, read_single_points, vertex_frames};
 use crate::bake::{self, CompressSettings, Packed, Quantisation, Regions};
 use crate::python::arrays::{
-    contiguous_array, from_frames, optional_integer, optional_real, optional_text, read_count,
-    read_integers,
+    from_frames, optional_integer, optional_real, optional_text, read_count, read_integers,
 };
-use crate::python::errors::{IntoPy, input_error};
+use crate::python::errors::{IntoPy, input_error, warn};
 use crate::python::progress::with_progress;
 use numpy::ndarray::{Array1, Array2, Array3};
-use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayDyn, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -20,7 +19,7 @@ use pyo3::types::PyIterator;
 #[pyclass(name = "Compressed", module = "thew", frozen)]
 pub(in crate::python) struct PyCompressed {
     packed: Packed,
-    /// Curves, errors and their vertices in the form of the frames: arrays, or lists of arrays.
+    /// Curves, errors and their vertices in the form of the frames: arrays, or lists or dictionaries of arrays.
     curves: Py<PyAny>,
     errors: Py<PyAny>,
     worst_vertices: Py<PyAny>,
@@ -38,7 +37,7 @@ impl PyCompressed {
         from_frames(py, shape, self.packed.keys.clone())
     }
 
-    /// Curves from -1 to 1, float32 [f,k]; a list of them if frames were a list of clips.
+    /// Curves from -1 to 1, float32 [f,k]; a list or dictionary of them if frames were one.
     #[getter]
     fn curves(&self, py: Python<'_>) -> Py<PyAny> {
         self.curves.clone_ref(py)
@@ -50,19 +49,19 @@ impl PyCompressed {
         self.packed.worst().2.into()
     }
 
-    /// Largest distance in each frame, m: float32 [f]; a list of them if frames were a list of clips.
+    /// Largest distance in each frame, m: float32 [f]; a list or dictionary of them if frames were one.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Py<PyAny> {
         self.errors.clone_ref(py)
     }
 
-    /// Vertex of the largest distance in each frame, uint32 [f]; a list of them if frames were a list of clips.
+    /// Vertex of the largest distance in each frame, uint32 [f]; a list or dictionary of them if frames were one.
     #[getter]
     fn worst_vertices(&self, py: Python<'_>) -> Py<PyAny> {
         self.worst_vertices.clone_ref(py)
     }
 
-    /// Place of the largest distance: `(clip, frame, vertex)`.
+    /// Place of the largest distance: `(clip, frame, vertex)`, clips counted in their order.
     #[getter]
     fn worst(&self) -> (usize, usize, u32) {
         let (frame, vertex, _) = self.packed.worst();
@@ -159,15 +158,34 @@ fn read_quantisation(given: Option<&str>) -> PyResult<Option<Quantisation>> {
     }
 }
 
+/// Warns of a tolerance so large that no key is needed to keep it.
+fn warn_of_no_keys(py: Python<'_>, packed: &Packed, tolerance: Option<f64>) -> PyResult<()> {
+    // Without keys the error is the whole motion.
+    let motion = f64::from(packed.worst().2);
+    match tolerance {
+        Some(t) if packed.count == 0 && motion > 0.0 && t > motion => warn(
+            py,
+            &format!(
+                "the tolerance, {t} m, exceeds the largest motion of the frames, {:.3} mm, so there are no keys: is it in \
+                 millimetres? give metres",
+                1e3 * motion
+            ),
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// Fits few keys, and curves for them, to all frames of one or several clips, so that no vertex in any frame is farther than
 /// `tolerance` from its place.
 ///
-/// - `frames[f,n,3]`, or a list of clips: offsets in the space where keys act, m; positions if `rest` is given.
-/// - `tolerance`: largest distance, m. None: `keys` decides.
+/// - `frames[f,n,3]`, or a list or dictionary of clips: offsets in the space where keys act, m; positions if `rest` is given. Curves and
+///   errors come back in the same form.
+/// - `tolerance`: largest distance, m. None: `keys` decides. If it exceeds the largest motion, there are no keys, and a warning says so.
 /// - `rest[n,3]`: the plain mesh, m.
 /// - `keys`: largest number of keys (of each region). If the tolerance needs more, the error is as small as this many allow.
-/// - `matrices`: how the skeleton moves the vertices after the keys, as in `to_rest_space`; linear parts `[f,n,3,3]` suffice. Errors are
-///   measured after it.
+/// - `matrices`: how the skeleton moves the vertices after the keys, where errors are measured. A pair `(poses, skin_weights)`: maps of
+///   bones from rest `[f,b,4,4]` and weights `[n,b]`, for linear blend skinning. Or maps of the vertices `[f,n,3,3]`, `[f,n,3,4]` or
+///   `[f,n,4,4]`. With a list or dictionary of clips, poses or maps are one too.
 /// - `regions`: a number of regions (needs `rest`), or the region of each vertex `[n]`. Keys of one region move no other: more keys,
 ///   smaller files.
 /// - `quantise`: "int16" or "half": the precision in which keys are stored, included in the error.
@@ -190,11 +208,10 @@ pub(in crate::python) fn compress<'py>(
 ) -> PyResult<PyCompressed> {
     let clips = read_frames(frames)?;
     let frames = vertex_frames(&clips)?;
-    let given = MapArguments::read(matrices, frames.vertex_count())?;
+    let given = MapArguments::read(matrices, &clips, frames.vertex_count())?;
     let maps = given.maps(&frames)?;
-    let rest: Option<Bound<'py, PyArrayDyn<f32>>> = rest
-        .map(|rest| contiguous_array(rest, "rest", "float32"))
-        .transpose()?;
+    let rest = rest.map(|rest| read_single_points(rest, "rest"));
+    let rest = rest.transpose()?;
     let rest = rest.map(|rest| rest.readonly());
     let rest = rest.as_ref().map(|rest| rest.as_slice()).transpose()?;
     let quantise = read_quantisation(quantise)?;
@@ -207,6 +224,7 @@ pub(in crate::python) fn compress<'py>(
     let packed = with_progress(py, progress, |progress| {
         bake::compress(&frames, rest, &maps, &settings, progress).map_err(IntoPy::into_py)
     })?;
+    warn_of_no_keys(py, &packed, tolerance)?;
     let count = packed.count;
     let curves = (0..frames.clip_count()).map(|c| {
         let range = frames.clip_range(c);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of the tension of skin.
 
+use super::frames::read_single_points;
 use crate::bake::{self, BakeError};
-use crate::python::arrays::{contiguous_array, describe_shape, read_integers};
+use crate::python::arrays::{describe_shape, read_integers};
 use crate::python::errors::{IntoPy, input_error, run_detached};
-use numpy::{IntoPyArray, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 /// Reads edges `[e,2]`, or triangles `[t,3]`, whose edges count once each.
@@ -36,21 +37,6 @@ fn read_edges(object: &Bound<'_, PyAny>) -> PyResult<Vec<[u32; 2]>> {
             bake::triangle_edges(&triangles.collect::<Vec<_>>())
         }
     })
-}
-
-/// Reads points `[n,3]` in single precision.
-fn read_single_points<'py>(
-    object: &Bound<'py, PyAny>,
-    name: &str,
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-    let points: Bound<'_, PyArrayDyn<f32>> = contiguous_array(object, name, "float32")?;
-    match *points.shape() {
-        [_, 3] => Ok(points),
-        ref shape => Err(input_error(format!(
-            "{name}: expected an array of shape (any, 3), got {}",
-            describe_shape(shape)
-        ))),
-    }
 }
 
 /// Returns how far the skin around each vertex is stretched or compressed against the plain skin, float32 [n]: the summed length of its

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of vertex animation textures.
 
-use super::frames::{ClipArrays, read_frames, vertex_frames};
-use crate::bake::{self, TextureFormat, TextureSettings, VertexTexture};
+use super::frames::{ClipArrays, read_frames, read_single_points, vertex_frames};
+use crate::bake::{self, TextureFormat, TextureSettings, TextureSpace, VertexTexture};
 use crate::python::arrays::{
-    List, contiguous_array, from_frames, integer, read, read_count, real, text,
+    List, from_frames, integer, optional_text, read, read_count, real, text,
 };
 use crate::python::errors::{IntoPy, input_error, run_detached};
 use crate::python::progress::with_progress;
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyArrayDyn, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// A vertex animation texture that `write_vertex_texture` has written.
@@ -30,6 +30,12 @@ impl PyVertexTexture {
     #[getter]
     fn description(&self) -> PathBuf {
         self.0.description.clone()
+    }
+
+    /// Space of the positions: "rest" or "posed".
+    #[getter]
+    fn space(&self) -> &'static str {
+        self.0.space.name()
     }
 
     /// Number of columns.
@@ -83,56 +89,17 @@ impl PyVertexTexture {
     }
 }
 
-/// Reads clips as a dictionary of names, one array or a list of arrays; these are named clip0, clip1 and so on.
-fn read_clips<'py>(clips: &Bound<'py, PyAny>) -> PyResult<(Vec<String>, ClipArrays<'py>)> {
-    let Ok(named) = clips.cast::<PyDict>() else {
-        let arrays = read_frames(clips)?;
-        let names = (0..arrays.slices()?.len()).map(|i| format!("clip{i}"));
-        return Ok((names.collect(), arrays));
-    };
-    let names = named.keys().iter().map(|name| match text(&name) {
-        Ok(name) => Ok(name.to_owned()),
-        Err(_) => Err(input_error(format!(
-            "clips: the name {name} of a clip must be a text that files can hold"
-        ))),
-    });
-    let names = names.collect::<PyResult<_>>()?;
-    let list = PyList::new(clips.py(), named.values())?;
-    Ok((names, read_frames(list.as_any())?))
-}
-
-/// Reads the tension of clips, in the form of the clips, as arrays in the order of their names.
-fn read_tension<'py>(
-    tension: &Bound<'py, PyAny>,
-    names: &[String],
-    vertices: usize,
-) -> PyResult<ClipArrays<'py>> {
-    let list = match tension.cast::<PyDict>() {
-        Err(_) => tension.clone(),
-        Ok(named) => {
-            let of_clip = |name: &String| match named.get_item(name)? {
-                Some(values) => Ok(values),
-                None => Err(input_error(format!(
-                    "tension: there is none of the clip “{name}”; give that of each clip"
-                ))),
-            };
-            let items = names.iter().map(of_clip).collect::<PyResult<Vec<_>>>()?;
-            if named.len() != names.len() {
-                return Err(input_error(format!(
-                    "tension: it has {} clips, and there are {}; give that of the clips alone",
-                    named.len(),
-                    names.len()
-                )));
-            }
-            PyList::new(tension.py(), items)?.into_any()
-        }
-    };
-    ClipArrays::read(&list, "tension", &[None, Some(vertices)])
-}
-
 fn read_format(name: &str) -> PyResult<TextureFormat> {
     name.parse()
         .map_err(|()| input_error(format!("format: expected \"exr\" or \"png\", got {name:?}")))
+}
+
+fn read_space(name: &str) -> PyResult<TextureSpace> {
+    name.parse().map_err(|()| {
+        input_error(format!(
+            "space: expected \"rest\" or \"posed\", got {name:?}"
+        ))
+    })
 }
 
 /// Reads a length of units, one for all axes or one for each.
@@ -148,12 +115,14 @@ fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
 /// Writes a vertex animation texture and a JSON file that tells how to play it, whole or not at all.
 ///
 /// - `folder`: created if it is missing, in an existing one.
-/// - `clips`: positions [f,n,3] in rest space by name, metres or units of the mesh; also one array, or a list of them, named clip0, clip1 and so on.
+/// - `clips`: positions [f,n,3] by name, metres or units of the mesh; also one array, or a list of them, named clip0, clip1 and so on.
 /// - `rest[n,3]`: the plain mesh before the skeleton acts, in the same unit. Offsets from it are stored.
 /// - `fps`: frames per second.
 /// - `format`: "exr", half floats; "png", 16 bits between the bounds of all offsets.
 /// - `name`: name of both files, without ending.
 /// - `max_size`: largest number of columns and rows, at most 16384. More vertices than columns are wrapped over several rows a frame.
+/// - `space`: "rest" for positions before the skeleton acts, such as `to_rest_space` returns: the shader adds offsets before the bones act.
+///   "posed" for positions as they are seen: engines show the mesh without its skeleton. The JSON file states it.
 /// - `metres_per_unit`: length of a unit in metres, one number or one for each axis, 1 if it is not given: what the JSON file tells engines.
 /// - `clip_fps`: frames per second of each clip, where clips differ.
 /// - `tension`: values [f,n] of the clips, in the form of `clips`, such as `thew.tension` returns. They are written to the alpha channel.
@@ -161,7 +130,7 @@ fn unit(object: &Bound<'_, PyAny>) -> PyResult<[f64; 3]> {
 /// The texture has 6 bytes a vertex and frame (8 with tension) before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
 /// for files that cannot be written; earlier files then stay.
 #[pyfunction]
-#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, metres_per_unit=None, clip_fps=None, tension=None, progress=None))]
+#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, space="rest", metres_per_unit=None, clip_fps=None, tension=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub(in crate::python) fn write_vertex_texture(
     py: Python<'_>,
@@ -172,19 +141,23 @@ pub(in crate::python) fn write_vertex_texture(
     #[pyo3(from_py_with = text)] format: &str,
     #[pyo3(from_py_with = text)] name: &str,
     #[pyo3(from_py_with = integer)] max_size: i64,
+    #[pyo3(from_py_with = text)] space: &str,
     metres_per_unit: Option<Bound<'_, PyAny>>,
     #[pyo3(from_py_with = read)] clip_fps: Option<List<f64>>,
     tension: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyVertexTexture> {
-    let (names, clips) = read_clips(clips)?;
+    let clips = read_frames(clips)?;
+    let names = clips.names();
     let frames = vertex_frames(&clips)?;
     let tension = tension
-        .map(|given| read_tension(given, &names, frames.vertex_count()))
+        .map(|given| {
+            let wanted = [None, Some(frames.vertex_count())];
+            ClipArrays::read_beside(given, "tension", &wanted, &clips)
+        })
         .transpose()?;
     let tension = tension.as_ref().map(ClipArrays::slices).transpose()?;
-    let rest: Bound<'_, PyArrayDyn<f32>> = contiguous_array(rest, "rest", "float32")?;
-    let rest = rest.readonly();
+    let rest = read_single_points(rest, "rest")?.readonly();
     let rest = rest.as_slice()?;
     let settings = TextureSettings {
         name: name.to_owned(),
@@ -193,6 +166,7 @@ pub(in crate::python) fn write_vertex_texture(
         max_size: read_count(max_size, "max_size")?,
         metres_per_unit: metres_per_unit.map_or(Ok([1.0; 3]), |each| unit(&each))?,
         clip_fps: clip_fps.unwrap_or_default().0,
+        space: read_space(space)?,
     };
     let written = with_progress(py, progress, |progress| {
         let (clips, tension) = ((&names[..], &frames), tension.as_deref());
@@ -206,15 +180,18 @@ pub(in crate::python) fn write_vertex_texture(
 ///
 /// - `content`: "offsets", a dictionary of the clips' offsets from rest, float32 [f,n,3], in the unit in which they were written, by name;
 ///   "tension", one of their tension, float32 [f,n], empty where the texture has none.
+/// - `space`: "rest" or "posed", to refuse a texture of the other space; None takes both.
 ///
 /// Raises StorageError for files that are damaged or do not belong together.
 #[pyfunction]
-#[pyo3(signature = (path, *, content="offsets"))]
+#[pyo3(signature = (path, *, content="offsets", space=None))]
 pub(in crate::python) fn read_vertex_texture<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = read)] path: PathBuf,
     #[pyo3(from_py_with = text)] content: &str,
+    #[pyo3(from_py_with = optional_text)] space: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let space = space.map(read_space).transpose()?;
     let wants_tension = match content {
         "offsets" => false,
         "tension" => true,
@@ -227,6 +204,15 @@ pub(in crate::python) fn read_vertex_texture<'py>(
     let texture = run_detached(py, || {
         bake::read_vertex_texture(&path).map_err(IntoPy::into_py)
     })?;
+    if let Some(space) = space.filter(|space| *space != texture.space) {
+        return Err(input_error(format!(
+            "space: “{}” holds {} positions, not {} ones; read it with space={:?} and move vertices as its JSON file tells",
+            path.display(),
+            texture.space.name(),
+            space.name(),
+            texture.space.name()
+        )));
+    }
     let (clips, vertices) = (PyDict::new(py), texture.vertices);
     if !wants_tension {
         for (name, offsets) in texture.clips {
