@@ -89,19 +89,24 @@ impl<'a> Columns<'a> {
     }
 
     /// Returns the best choice over all numbers of own bones that may stay. With `polish`, the least of its
-    /// scores decides.
+    /// scores decides. With `keep`, only the present number is tried.
     pub(super) fn choose(
         mut self,
         previous: &VertexSkin,
         influences: usize,
         polish: Option<Polish<'_>>,
+        keep: bool,
     ) -> Choice {
         self.fill_triangle();
         let mut polished: Option<(f64, VertexSkin)> = None;
         let mut best: Option<(Reduced<'_>, Chosen)> = None;
-        for kept in (0..=self.weights.len()).rev() {
+        let counts = match keep {
+            true => previous.own.len()..=previous.own.len(),
+            false => 0..=self.weights.len(),
+        };
+        for kept in counts.rev() {
             let reduced = Reduced::new(&self, kept);
-            let Some(found) = reduced.search(previous, influences) else {
+            let Some(found) = reduced.search(previous, influences, keep) else {
                 continue;
             };
             if let Some(polish) = polish {
@@ -184,7 +189,7 @@ impl<'a> Reduced<'a> {
     }
 
     /// Returns the best weights found.
-    fn search(&self, previous: &VertexSkin, influences: usize) -> Option<Chosen> {
+    fn search(&self, previous: &VertexSkin, influences: usize, keep: bool) -> Option<Chosen> {
         let helpers = self.columns.candidates.len();
         let room = influences - self.kept;
         let first = if self.kept > 0 {
@@ -193,7 +198,11 @@ impl<'a> Reduced<'a> {
             let distance = |h: usize| self.gram(h, h) - 2.0 * self.right(h);
             (0..helpers).min_by(|&a, &b| distance(a).total_cmp(&distance(b)))?
         };
-        let mut chosen = self.grow(self.solve(&[first]), room);
+        let again = keep && !previous.helpers.is_empty();
+        let mut chosen = self.solve(&[first]);
+        if !again {
+            chosen = self.grow(chosen, room);
+        }
         if previous.own.len() == self.kept && !previous.helpers.is_empty() {
             let column = |h: u32| (self.columns.candidates.iter()).position(|&c| c == h as usize);
             let before = previous.helpers.iter().filter_map(|h| column(h.0));
@@ -282,15 +291,24 @@ impl<'a> Reduced<'a> {
                 square += wa * wb * self.gram(a, b);
             }
         }
+        let (helpers, size) = (self.columns.candidates.len(), self.columns.right.len());
+        let mut with: SmallVec<[f64; 32]> = smallvec::smallvec![0.0; helpers];
+        for (&a, w) in columns.iter().zip(w) {
+            let row = match a < helpers {
+                true => &self.columns.gram[a * size..][..helpers],
+                false => &self.own[..helpers],
+            };
+            for (sum, x) in with.iter_mut().zip(row) {
+                *sum += w * x;
+            }
+        }
         let mut best = (0.0, None);
-        for h in (0..self.columns.candidates.len()).filter(|h| !columns.contains(h)) {
-            let with: f64 = columns
-                .iter()
-                .zip(w)
-                .map(|(&a, w)| w * self.gram(h, a))
-                .sum();
-            let slope = self.right(h) - with - along + square;
-            let length = self.gram(h, h) - 2.0 * with + square;
+        for (h, with) in with.iter().enumerate() {
+            let slope = self.columns.right[h] - with - along + square;
+            if slope <= 0.0 || columns.contains(&h) {
+                continue;
+            }
+            let length = self.columns.gram[h * size + h] - 2.0 * with + square;
             let gain = gain_towards(slope, length);
             if gain > best.0 {
                 best = (gain, Some(h));
@@ -315,7 +333,7 @@ impl<'a> Reduced<'a> {
 /// Chosen columns, their weights, and the square distance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Chosen {
-    pub columns: Vec<usize>,
-    pub weights: Vec<f64>,
+    pub columns: SmallVec<[usize; MAX_WEIGHTS]>,
+    pub weights: SmallVec<[f64; MAX_WEIGHTS]>,
     pub distance: f64,
 }

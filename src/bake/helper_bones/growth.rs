@@ -3,10 +3,12 @@
 
 use super::choice::Choice;
 use super::emphasis::Emphasis;
+use super::places::errors;
 use super::problem::Problem;
+use super::reach::reach;
 use super::rig::Rig;
-use super::seeding::{local_motion, local_motion_of_share, neighbours, worst_place};
-use super::transforms::{errors, fit_transforms};
+use super::seeding::{Nearness, local_motion, local_motion_of_share, neighbours};
+use super::transforms::fit_transforms;
 use super::weights::{FixedSums, fit_weights};
 use super::{BakeError, HelperBonesSettings};
 use crate::progress::{Progress, report_progress};
@@ -42,6 +44,8 @@ pub(super) struct Growth<'a> {
     settings: HelperBonesSettings,
     /// Radius of the skin around a new helper.
     radius: f64,
+    /// Gaussian weights of this radius.
+    nearness: Nearness,
     pub rig: Rig,
     errors: Vec<Vec<f32>>,
     /// Vertices at which a helper was of no use.
@@ -51,11 +55,13 @@ pub(super) struct Growth<'a> {
 impl<'a> Growth<'a> {
     /// Begins with a rig.
     pub(super) fn new(problem: &'a Problem, rig: Rig, settings: &HelperBonesSettings) -> Self {
+        let radius = RADIUS / (settings.count as f64).sqrt();
         Self {
             sums: FixedSums::new(problem),
             ones: Emphasis::ones(problem),
             settings: *settings,
-            radius: RADIUS,
+            radius,
+            nearness: Nearness::new(problem, radius),
             errors: errors(problem, &rig),
             rig,
             hopeless: vec![false; problem.vertex_count()],
@@ -66,32 +72,34 @@ impl<'a> Growth<'a> {
     /// Removes the helpers of least use, one by one.
     pub(super) fn remove_helpers(&mut self, count: usize) {
         for _ in 0..count {
-            let choices = self.choices(&self.rig);
+            let choices = self.choices(&self.rig, &self.all(), true);
             let mut losses = vec![0.0; self.rig.maps.len()];
             for (h, loss) in choices.iter().flat_map(|c| &c.losses) {
                 losses[*h as usize] += loss;
             }
             let least = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
             let Some(least) = least else { return };
-            self.rig.skins = choices.into_iter().map(|c| c.skin).collect();
-            self.rig
-                .remove(self.problem, least as u32, self.settings.plain_at_rest());
-            let mut rig = self.rig.clone();
-            self.sweep(&mut rig);
+            let mut rig = std::mem::take(&mut self.rig);
+            rig.skins = choices.into_iter().map(|c| c.skin).collect();
+            let holds = |v: &u32| {
+                let helpers = &rig.skins[*v as usize].helpers;
+                helpers.iter().any(|h| h.0 == least as u32)
+            };
+            let held: Vec<u32> = self.all().into_iter().filter(holds).collect();
+            rig.remove(self.problem, least as u32, self.settings.plain_at_rest());
+            self.refit(&mut rig, &held);
             self.rig = rig;
         }
         self.errors = errors(self.problem, &self.rig);
     }
 
-    /// Adds helpers until there are `count`, no vertex is farther from its place than `enough`, or none is of use.
+    /// Adds helpers until there are as many as wanted, no vertex is farther from its place than `enough`, or none is of use.
     pub(super) fn add_helpers(
         &mut self,
-        count: usize,
         enough: f32,
         progress: &dyn Progress,
     ) -> Result<(), BakeError> {
-        let mut idle = 0;
-        self.radius = RADIUS / (count as f64).sqrt();
+        let (mut idle, count) = (0, self.settings.count);
         while self.rig.maps.len() < count && idle < PATIENCE && largest(&self.errors) > enough {
             let fraction = self.rig.maps.len() as f64 / count as f64;
             report_progress(progress, fraction, "Adding helper bones")?;
@@ -110,7 +118,7 @@ impl<'a> Growth<'a> {
         };
         let scores: Vec<f64> = (0..self.problem.vertex_count()).map(of_vertex).collect();
         let radius = self.radius;
-        let place = worst_place(self.problem, &scores, radius);
+        let place = self.nearness.worst_place(&scores);
         for radius in [radius, NARROW * radius] {
             let parents = self.possible_parents(place).into_iter();
             let trials = parents.map(|parent| self.trial(place, parent, radius));
@@ -149,26 +157,35 @@ impl<'a> Growth<'a> {
         };
         rig.maps.push(maps);
         rig.parents.push(parent);
+        let new = self.rig.maps.len() as u32;
         for _ in 0..SWEEPS {
-            self.sweep(&mut rig);
+            let near = reach(self.problem, &rig, new, plain);
+            self.refit(&mut rig, &near);
         }
         let after = errors(self.problem, &rig);
-        let new = self.rig.maps.len() as u32;
         let mut skins = rig.skins.iter();
         let used = skins.any(|s| s.helpers.iter().any(|h| h.0 == new));
         (if used { score(&after) } else { f64::INFINITY }, rig, after)
     }
 
-    fn choices(&self, rig: &Rig) -> Vec<Choice> {
-        fit_weights(self.problem, &self.sums, rig, &self.ones, &self.settings)
+    /// Fits the weights of some vertices.
+    fn choices(&self, rig: &Rig, vertices: &[u32], keep: bool) -> Vec<Choice> {
+        let (problem, settings) = (self.problem, &self.settings);
+        fit_weights(
+            problem, &self.sums, rig, &self.ones, settings, vertices, keep,
+        )
     }
 
-    fn sweep(&self, rig: &mut Rig) {
-        rig.skins = self
-            .choices(rig)
-            .into_iter()
-            .map(|c: Choice| c.skin)
-            .collect();
+    fn all(&self) -> Vec<u32> {
+        (0..self.problem.vertex_count() as u32).collect()
+    }
+
+    /// Fits the weights of some vertices, then all maps.
+    fn refit(&self, rig: &mut Rig, vertices: &[u32]) {
+        let choices = self.choices(rig, vertices, false);
+        for (&v, choice) in vertices.iter().zip(choices) {
+            rig.skins[v as usize] = choice.skin;
+        }
         fit_transforms(self.problem, rig, &self.ones);
     }
 }

@@ -20,10 +20,13 @@
 //! | `rig` | helpers, their maps and weights |
 //! | `seeding` | where a helper begins, and how it moves |
 //! | `growth` | helpers added one by one |
+//! | `reach` | vertices that a new helper can bring nearer |
 //! | `weights` | sums over frames for the weights of a vertex |
 //! | `choice` | few bones of a vertex |
 //! | `shares` | few bones of a vertex whose helpers take weight from their parents alone |
 //! | `polish` | weights of few bones towards the least largest error |
+//! | `places` | where a rig puts vertices |
+//! | `procrustes` | the rotation nearest to a matrix |
 //! | `simplex` | weights of few bones |
 //! | `transforms` | maps of the helpers |
 //! | `emphasis` | larger weights of large errors |
@@ -38,8 +41,11 @@ mod emphasis;
 mod growth;
 mod hierarchy;
 mod own_skin;
+mod places;
 mod polish;
 mod problem;
+mod procrustes;
+mod reach;
 mod refinement;
 mod rig;
 mod search;
@@ -216,7 +222,7 @@ impl Fit {
             // A search in which light bones stay may find a better local minimum.
             problem.own.keep_all();
             let other = search::find_rig(&problem, settings, &stage(first, 0.95))?;
-            let max = |rig| growth::largest(&transforms::errors(&problem, rig));
+            let max = |rig| growth::largest(&places::errors(&problem, rig));
             if max(&other) < max(&rig) {
                 rig = other;
             }

@@ -9,9 +9,6 @@ use super::simplex::{MAX_WEIGHTS, SmallSystem};
 /// Fits with changed weights of frames.
 const TURNS: usize = 4;
 
-/// Power of the square error with which a frame weighs. Power 8 of errors would need 3, with which turns swing; half of it does not.
-const POWER: f64 = 1.5;
-
 /// Least weight of a frame.
 const MIN_WEIGHT: f64 = 1e-3;
 
@@ -151,7 +148,9 @@ impl<'a> Blend<'a> {
         let max = squares.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let mut system = self.system.clone();
         for (f, square) in squares.iter().enumerate() {
-            let omega = (square / max).powf(POWER) + MIN_WEIGHT;
+            // A power of 1.5. Power 8 of errors would need 3, with which turns swing; half of it does not.
+            let part = square / max;
+            let omega = part * part.sqrt() + MIN_WEIGHT;
             let to = self.problem.target(f, self.vertex);
             for i in 0..self.places.len() {
                 let at = &self.places[i][f];

@@ -4,9 +4,10 @@
 use super::alignment::{Map, from_map, to_map};
 use super::emphasis::Emphasis;
 use super::growth::largest;
+use super::places::errors;
 use super::problem::Problem;
 use super::rig::Rig;
-use super::transforms::{errors, fit_transforms};
+use super::transforms::fit_transforms;
 use super::weights::{FixedSums, fit_weights};
 use super::{BakeError, HelperBonesSettings};
 use crate::geometry::rotation::best_rotation;
@@ -28,6 +29,7 @@ pub(super) fn refine(
     progress: &dyn Progress,
 ) -> Result<Rig, BakeError> {
     let sums = FixedSums::new(problem);
+    let all: Vec<u32> = (0..problem.vertex_count() as u32).collect();
     let mut emphasis = Emphasis::ones(problem);
     let mut best: Option<(f32, Rig)> = None;
     for sweep in 0..sweeps {
@@ -36,7 +38,7 @@ pub(super) fn refine(
             sweep as f64 / sweeps as f64,
             "Fitting helper bones",
         )?;
-        let choices = fit_weights(problem, &sums, &rig, &emphasis, settings);
+        let choices = fit_weights(problem, &sums, &rig, &emphasis, settings, &all, sweep > 0);
         rig.skins = choices.into_iter().map(|c| c.skin).collect();
         rig.set_parents(problem, settings.plain_at_rest());
         fit_transforms(problem, &mut rig, &emphasis);

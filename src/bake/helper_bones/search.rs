@@ -6,10 +6,11 @@
 
 use super::emphasis::Emphasis;
 use super::growth::{Growth, largest};
+use super::places::errors;
 use super::problem::Problem;
 use super::refinement::{carry_maps, refine};
 use super::rig::Rig;
-use super::transforms::{errors, fit_transforms};
+use super::transforms::fit_transforms;
 use super::{BakeError, HelperBonesSettings};
 use crate::progress::{Progress, StageProgress};
 
@@ -85,7 +86,7 @@ fn next_rig(
     let some = problem.subset(&vertices, &frames);
     let mut growth = Growth::new(&some, rig.subset(&vertices, &frames), settings);
     growth.remove_helpers((rig.maps.len() as f64 * REPLACED).ceil() as usize);
-    growth.add_helpers(settings.count, STILL, &stage(0.0, 0.6))?;
+    growth.add_helpers(STILL, &stage(0.0, 0.6))?;
 
     // All vertices in the same frames, where the maps are known, then all frames.
     let all: Vec<u32> = (0..problem.vertex_count() as u32).collect();

@@ -3,29 +3,47 @@
 
 use super::alignment::{Map, apply, from_map, to_map};
 use super::problem::Problem;
-use crate::geometry::rotation::best_rotation;
+use super::procrustes::nearest_rotation;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Least weight of a bone at the vertices by which a helper of it begins.
 const MIN_SHARE: f64 = 0.05;
 
-/// Returns the vertex of the highest score at the place around which `scores` add up to most, with Gaussian weights of a radius.
-pub(super) fn worst_place(problem: &Problem, scores: &[f64], radius: f64) -> usize {
-    let sum = |v: usize| -> f64 {
-        let near = neighbours(problem, v, radius);
-        near.map(|(u, w)| w * scores[u]).sum()
-    };
-    let sums: Vec<f64> = (0..scores.len()).into_par_iter().map(sum).collect();
-    let mut best = 0;
-    for (v, sum) in sums.iter().enumerate() {
-        if *sum > sums[best] {
-            best = v;
+/// Gaussian weights of pairs of vertices by their distance.
+pub(super) struct Nearness {
+    /// Weights of the vertices, `[n]`, around each.
+    rows: Vec<Vec<f32>>,
+}
+
+impl Nearness {
+    /// Computes the weights for a radius.
+    pub(super) fn new(problem: &Problem, radius: f64) -> Self {
+        let row = |v: usize| {
+            let mut row = vec![0.0; problem.vertex_count()];
+            neighbours(problem, v, radius).for_each(|(u, w)| row[u] = w as f32);
+            row
+        };
+        let vertices = (0..problem.vertex_count()).into_par_iter();
+        Self {
+            rows: vertices.map(row).collect(),
         }
     }
-    let largest = |a: (usize, f64), b: (usize, f64)| if b.1 > a.1 { b } else { a };
-    let near = neighbours(problem, best, radius).map(|(u, w)| (u, w * scores[u]));
-    near.fold((best, 0.0), largest).0
+
+    /// Returns the vertex of the highest score at the place around which `scores` add up to most.
+    pub(super) fn worst_place(&self, scores: &[f64]) -> usize {
+        let weighted = |row: &Vec<f32>| -> f64 {
+            let terms = row.iter().zip(scores);
+            terms.map(|(w, score)| f64::from(*w) * score).sum()
+        };
+        let sums: Vec<f64> = self.rows.par_iter().map(weighted).collect();
+        let largest = |best: usize, v: usize, x: &dyn Fn(usize) -> f64| {
+            if x(v) > x(best) { v } else { best }
+        };
+        let best = (0..sums.len()).fold(0, |best, v| largest(best, v, &|v| sums[v]));
+        let near = |u: usize| f64::from(self.rows[best][u]) * scores[u];
+        (0..sums.len()).fold(best, |best, v| largest(best, v, &near))
+    }
 }
 
 /// Returns the vertices within three radii of one, with Gaussian weights.
@@ -99,8 +117,8 @@ fn nearest_motion(
             covariance += to * (rest(u) - mean).transpose() * w;
         }
         let (linear, _) = from_map(&problem.pose(f)[parent]);
-        let rotation =
-            best_rotation(&(covariance + linear * (1e-6 * total))).unwrap_or_else(Mat3::identity);
+        let rotation = nearest_rotation(&(covariance + linear * (1e-6 * total)))
+            .unwrap_or_else(Mat3::identity);
         to_map(&rotation, &(sum / total - rotation * mean))
     };
     (0..problem.frame_count).into_par_iter().map(fit).collect()

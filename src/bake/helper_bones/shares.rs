@@ -35,12 +35,13 @@ impl<'a> Shares<'a> {
     }
 
     /// Returns the best choice found over all numbers of own bones from `fewest` on that may stay. With `polish`, the least of its scores
-    /// decides.
+    /// decides. With `keep`, only the present number is tried, from the present bones.
     pub(super) fn choose(
         mut self,
         previous: &VertexSkin,
         fewest: usize,
         polish: Option<Polish<'_>>,
+        keep: bool,
     ) -> Choice {
         let mut best: Option<(f64, Choice)> = None;
         let mut polished: Option<(f64, VertexSkin)> = None;
@@ -51,12 +52,17 @@ impl<'a> Shares<'a> {
                 polished = Some(found);
             }
         };
-        for kept in (fewest..=self.columns.weights.len()).rev() {
+        let counts = match keep {
+            true => previous.own.len()..=previous.own.len(),
+            false => fewest..=self.columns.weights.len(),
+        };
+        for kept in counts.rev() {
             self.keep(kept);
             let own = (0..kept).map(|i| self.groups.len() + i).collect();
             let known = (previous.own.len() == kept && !previous.helpers.is_empty())
                 .then(|| self.columns_of(previous));
-            for start in std::iter::once(own).chain(known) {
+            let own = (!keep || known.is_none()).then_some(own);
+            for start in own.into_iter().chain(known) {
                 let found = self.exchange(self.grow(self.solve(&start)));
                 let choice = self.describe(&found);
                 consider(&choice.skin);

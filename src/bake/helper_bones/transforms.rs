@@ -7,9 +7,10 @@
 
 use super::alignment::{Map, from_map, to_map};
 use super::emphasis::Emphasis;
+use super::places::Places;
 use super::problem::Problem;
+use super::procrustes::nearest_rotation;
 use super::rig::Rig;
-use crate::geometry::rotation::best_rotation;
 use crate::{Mat3, Vec3};
 use nalgebra::{Matrix3x4, Matrix4};
 use rayon::prelude::*;
@@ -21,29 +22,14 @@ const TURNS: usize = 4;
 /// says nothing: a helper of one point, or of points on a line.
 const STEADINESS: f64 = 1e-7;
 
-/// Returns the distance of each vertex from its place in each frame, `[f, n]`.
-pub(super) fn errors(problem: &Problem, rig: &Rig) -> Vec<Vec<f32>> {
-    let frame = |f: usize| {
-        let error = |v: usize| {
-            let (at, to) = (rig.position(problem, f, v), problem.target(f, v));
-            let square: f64 = (0..3).map(|i| (at[i] - to[i]).powi(2)).sum();
-            square.sqrt() as f32
-        };
-        (0..problem.vertex_count()).map(error).collect()
-    };
-    (0..problem.frame_count)
-        .into_par_iter()
-        .map(frame)
-        .collect()
-}
-
 /// Fits the maps of all helpers.
 pub(super) fn fit_transforms(problem: &Problem, rig: &mut Rig, emphasis: &Emphasis) {
     let helpers = rig.maps.len();
     let base = Moments::new(problem, rig);
+    let places = Places::new(problem, rig);
     let fit = |f: usize| {
         let mut system = base.clone();
-        system.add_frame(problem, rig, emphasis, f);
+        system.add_frame(problem, &places, emphasis, f);
         let mut maps: Vec<Map> = rig.maps.iter().map(|m| m[f]).collect();
         for _ in 0..TURNS {
             for h in 0..helpers {
@@ -107,28 +93,29 @@ impl Moments {
     }
 
     /// Adds the residuals of a frame, and the extra weights of its vertices.
-    fn add_frame(&mut self, problem: &Problem, rig: &Rig, emphasis: &Emphasis, f: usize) {
-        for v in 0..problem.vertex_count() {
-            if rig.skins[v].helpers.is_empty() {
+    fn add_frame(&mut self, problem: &Problem, places: &Places<'_>, emphasis: &Emphasis, f: usize) {
+        let (rig, maps) = (places.rig, places.maps(f));
+        let mut sums = vec![[[0.0_f64; 4]; 3]; self.helpers];
+        for (v, skin) in rig.skins.iter().enumerate() {
+            if skin.helpers.is_empty() {
                 continue;
             }
             let weight = emphasis.weight(v, f);
             if weight > 1.0 {
                 self.add_vertex(problem, rig, v, weight - 1.0);
             }
-            let (at, to) = (rig.position(problem, f, v), problem.target(f, v));
+            let left = places.left(&maps, f, v);
             let [x, y, z] = problem.rest[v];
-            let r: [f64; 3] = std::array::from_fn(|i| weight * (to[i] - at[i]));
-            for &(j, w) in &rig.skins[v].helpers {
-                let sum = &mut self.residual[j as usize];
-                for i in 0..3 {
-                    let r = w * r[i];
-                    sum[(i, 0)] += r * x;
-                    sum[(i, 1)] += r * y;
-                    sum[(i, 2)] += r * z;
-                    sum[(i, 3)] += r;
+            for &(j, w) in &skin.helpers {
+                for (row, r) in sums[j as usize].iter_mut().zip(left) {
+                    let r = weight * w * f64::from(r);
+                    let terms = [r * x, r * y, r * z, r];
+                    row.iter_mut().zip(terms).for_each(|(sum, t)| *sum += t);
                 }
             }
+        }
+        for (to, sum) in self.residual.iter_mut().zip(&sums) {
+            *to += Matrix3x4::from_fn(|i, j| sum[i][j]);
         }
     }
 
@@ -150,7 +137,7 @@ impl Moments {
         let mean: Vec3 = own.fixed_view::<3, 1>(0, 3) / total;
         let sum: Vec3 = wanted.column(3).into();
         let covariance: Mat3 = wanted.fixed_view::<3, 3>(0, 0) - sum * mean.transpose();
-        let Some(rotation) = best_rotation(&(covariance + linear * (STEADINESS * total))) else {
+        let Some(rotation) = nearest_rotation(&(covariance + linear * (STEADINESS * total))) else {
             return;
         };
         let translation = sum / total - rotation * mean;

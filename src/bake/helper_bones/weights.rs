@@ -28,7 +28,7 @@ pub(super) struct FixedSums {
     /// Maps of the character's bones, `[3f, 4b]`.
     poses: Mat<f64>,
     /// `Σ M_aᵀ M_b`, `[4b, 4b]`.
-    moments: Mat<f64>,
+    moments: Forms,
     /// `Σ (M_b p)·v` for each entry of the own skin.
     products: Vec<f64>,
     /// `Σ |v|²` for each vertex.
@@ -57,7 +57,7 @@ impl FixedSums {
         let (products, squares): (Vec<_>, Vec<_>) =
             vertices.with_min_len(64).map(of_vertex).unzip();
         Self {
-            moments: transposed_product(poses.as_ref(), poses.as_ref()),
+            moments: Forms::new(&transposed_product(poses.as_ref(), poses.as_ref())),
             poses,
             products: products.concat(),
             squares,
@@ -65,13 +65,16 @@ impl FixedSums {
     }
 }
 
-/// Returns the best choice of bones of each vertex for the maps of `rig`.
+/// Returns the best choice of bones of some vertices for the maps of `rig`. With `keep`, vertices that weigh 1 in all frames keep their
+/// number of own bones, and a search begins with the bones that they have.
 pub(super) fn fit_weights(
     problem: &Problem,
     sums: &FixedSums,
     rig: &Rig,
     emphasis: &Emphasis,
     settings: &HelperBonesSettings,
+    vertices: &[u32],
+    keep: bool,
 ) -> Vec<Choice> {
     let helpers = rig.maps.len();
     let rows = stack_maps(problem.frame_count, helpers, |f, h| &rig.maps[h][f]);
@@ -79,19 +82,15 @@ pub(super) fn fit_weights(
         problem,
         sums,
         rig,
-        of_helpers: transposed_product(rows.as_ref(), rows.as_ref()),
-        with_own: transposed_product(rows.as_ref(), sums.poses.as_ref()),
+        of_helpers: Forms::new(&transposed_product(rows.as_ref(), rows.as_ref())),
+        with_own: Forms::new(&transposed_product(rows.as_ref(), sums.poses.as_ref())),
         plain_at_rest: settings.plain_at_rest(),
     };
-    let count = problem.vertex_count();
-    let chunks = (0..count.div_ceil(CHUNK)).into_par_iter().map(|chunk| {
-        let vertices = chunk * CHUNK..((chunk + 1) * CHUNK).min(count);
-        let targets = Mat::from_fn(3 * problem.frame_count, vertices.len(), |i, v| {
-            f64::from(problem.targets[3 * (i / 3 * count + vertices.start + v) + i % 3])
-        });
+    let chunks = vertices.par_chunks(CHUNK).map(|vertices| {
+        let targets = stack_targets(problem, vertices);
         let products = transposed_product(rows.as_ref(), targets.as_ref());
-        let choose = |v: usize| {
-            let products = products.col_as_slice(v - vertices.start);
+        let choose = |(at, v): (usize, &u32)| {
+            let (products, v) = (products.col_as_slice(at), *v as usize);
             let columns = table.columns(v, products, emphasis);
             let polish =
                 |skin: &VertexSkin| polish_skin(problem, rig, v, skin, table.plain_at_rest);
@@ -99,14 +98,16 @@ pub(super) fn fit_weights(
                 .is_raised(v)
                 .then_some(&polish as super::choice::Polish<'_>);
             let (previous, influences) = (&rig.skins[v], settings.influences);
+            let keep = keep && polish.is_none();
             if table.plain_at_rest {
                 let groups = table.groups(v, &columns.candidates);
                 let fewest = problem.own.fewest[v];
-                return Shares::new(columns, groups, influences).choose(previous, fewest, polish);
+                return Shares::new(columns, groups, influences)
+                    .choose(previous, fewest, polish, keep);
             }
-            columns.choose(previous, influences, polish)
+            columns.choose(previous, influences, polish, keep)
         };
-        vertices.clone().map(choose).collect::<Vec<_>>()
+        vertices.iter().enumerate().map(choose).collect::<Vec<_>>()
     });
     chunks.collect::<Vec<_>>().concat()
 }
@@ -117,9 +118,9 @@ struct Table<'a> {
     sums: &'a FixedSums,
     rig: &'a Rig,
     /// `Σ T_jᵀ T_k`, `[4h, 4h]`.
-    of_helpers: Mat<f64>,
+    of_helpers: Forms,
     /// `Σ T_jᵀ M_b`, `[4h, 4b]`.
-    with_own: Mat<f64>,
+    with_own: Forms,
     plain_at_rest: bool,
 }
 
@@ -129,7 +130,7 @@ impl Table<'_> {
         let (bones, weights) = self.problem.own.row(v);
         let own = bones.len();
         let [x, y, z] = self.problem.rest[v];
-        let p = [x, y, z, 1.0];
+        let p = monomials(x, y, z);
         let of_products = |q: &[f64]| q[0] * x + q[1] * y + q[2] * z + q[3];
         let products: Vec<f64> = products.chunks_exact(4).map(of_products).collect();
         let first = self.problem.own.offsets[v];
@@ -143,9 +144,9 @@ impl Table<'_> {
             for j in 0..=i {
                 let own_bone = |i: usize| bones[i - helpers] as usize;
                 gram[i * size + j] = match (i < helpers, j < helpers) {
-                    (true, _) => form(&self.of_helpers, candidates[i], candidates[j], &p),
-                    (_, true) => form(&self.with_own, candidates[j], own_bone(i), &p),
-                    _ => form(&self.sums.moments, own_bone(i), own_bone(j), &p),
+                    (true, _) => self.of_helpers.value(candidates[i], candidates[j], &p),
+                    (_, true) => self.with_own.value(candidates[j], own_bone(i), &p),
+                    _ => self.sums.moments.value(own_bone(i), own_bone(j), &p),
                 };
             }
         }
@@ -171,13 +172,16 @@ impl Table<'_> {
     }
 
     /// Returns the blend of the own bones.
-    fn base(&self, v: usize, products: &[f64], p: &[f64; 4]) -> Base<'_> {
+    fn base(&self, v: usize, products: &[f64], p: &Monomials) -> Base<'_> {
         let (bones, weights) = self.problem.own.row(v);
         let (mut right, mut square) = (0.0, 0.0);
         for i in 0..bones.len() {
             right += weights[i] * products[i];
             for j in 0..bones.len() {
-                let product = form(&self.sums.moments, bones[i] as usize, bones[j] as usize, p);
+                let product = self
+                    .sums
+                    .moments
+                    .value(bones[i] as usize, bones[j] as usize, p);
                 square += weights[i] * weights[j] * product;
             }
         }
@@ -195,7 +199,7 @@ impl Table<'_> {
         v: usize,
         products: &[f64],
         base: &Base<'_>,
-        p: &[f64; 4],
+        p: &Monomials,
         emphasis: &Emphasis,
     ) -> Vec<usize> {
         let usable: Vec<usize> = (0..products.len())
@@ -206,10 +210,10 @@ impl Table<'_> {
         }
         let gain = |h: usize| {
             let with: f64 = (base.bones.iter().zip(base.weights))
-                .map(|(&b, w)| w * form(&self.with_own, h, b as usize, p))
+                .map(|(&b, w)| w * self.with_own.value(h, b as usize, p))
                 .sum();
             let slope = products[h] - with - base.right + base.square;
-            let length = form(&self.of_helpers, h, h, p) - 2.0 * with + base.square;
+            let length = self.of_helpers.value(h, h, p) - 2.0 * with + base.square;
             gain_towards(slope, length)
         };
         let held = |h: usize| {
@@ -262,15 +266,69 @@ struct Base<'a> {
     square: f64,
 }
 
-/// Returns `pᵀ S p` of the block (j, k) of a table, p with a last entry 1.
-#[inline]
-fn form(table: &Mat<f64>, j: usize, k: usize, p: &[f64; 4]) -> f64 {
-    let mut sum = 0.0;
-    for (b, pb) in p.iter().enumerate() {
-        let column = &table.col_as_slice(4 * k + b)[4 * j..4 * j + 4];
-        sum += pb * (column[0] * p[0] + column[1] * p[1] + column[2] * p[2] + column[3] * p[3]);
+/// Products of the coordinates of a point, of which a quadratic form is a sum.
+type Monomials = [f64; 10];
+
+fn monomials(x: f64, y: f64, z: f64) -> Monomials {
+    [x * x, y * y, z * z, x * y, x * z, y * z, x, y, z, 1.0]
+}
+
+/// Quadratic forms `pᵀ S p` of the 4 x 4 blocks S of a table, p with a last entry 1.
+struct Forms {
+    columns: usize,
+    coefficients: Vec<Monomials>,
+}
+
+impl Forms {
+    fn new(table: &Mat<f64>) -> Self {
+        let (rows, columns) = (table.nrows() / 4, table.ncols() / 4);
+        let of_block = |at: usize| {
+            let (j, k) = (4 * (at / columns), 4 * (at % columns));
+            let s = |a: usize, b: usize| table[(j + a, k + b)];
+            let both = |a, b| s(a, b) + s(b, a);
+            let squares = [s(0, 0), s(1, 1), s(2, 2), s(3, 3)];
+            [
+                squares[0],
+                squares[1],
+                squares[2],
+                both(0, 1),
+                both(0, 2),
+                both(1, 2),
+                both(0, 3),
+                both(1, 3),
+                both(2, 3),
+                squares[3],
+            ]
+        };
+        Self {
+            columns,
+            coefficients: (0..rows * columns).map(of_block).collect(),
+        }
     }
-    sum
+
+    /// Returns the form of the block (j, k).
+    #[inline]
+    fn value(&self, j: usize, k: usize, p: &Monomials) -> f64 {
+        let c = &self.coefficients[j * self.columns + k];
+        let mut sums = [0.0; 2];
+        for (c, p) in c.chunks_exact(2).zip(p.chunks_exact(2)) {
+            sums[0] += c[0] * p[0];
+            sums[1] += c[1] * p[1];
+        }
+        sums[0] + sums[1]
+    }
+}
+
+/// Stacks the places of vertices into `[3 frames, vertices]`.
+fn stack_targets(problem: &Problem, vertices: &[u32]) -> Mat<f64> {
+    let mut to = Mat::zeros(3 * problem.frame_count, vertices.len());
+    for (at, &v) in vertices.iter().enumerate() {
+        let column = to.col_as_slice_mut(at).chunks_exact_mut(3);
+        for (f, to) in column.enumerate() {
+            to.copy_from_slice(&problem.target(f, v as usize));
+        }
+    }
+    to
 }
 
 /// Stacks maps into `[3 frames, 4 count]`.
