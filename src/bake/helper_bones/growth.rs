@@ -8,9 +8,10 @@ use super::problem::Problem;
 use super::reach::reach;
 use super::rig::Rig;
 use super::seeding::{Nearness, local_motion, local_motion_of_share, neighbours};
+use super::settings::HelperBonesSettings;
 use super::transforms::fit_transforms;
 use super::weights::{FixedSums, fit_weights};
-use super::{BakeError, HelperBonesSettings};
+use crate::bake::BakeError;
 use crate::progress::{Progress, report_progress};
 
 /// Power of errors in what new helpers are to lower: between the mean, for which 2 would do, and the largest.

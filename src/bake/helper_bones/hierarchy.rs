@@ -8,8 +8,15 @@ use crate::{Mat3, Vec3};
 /// Shortest helper, in units of the size: bones of no length are removed by 3D programs.
 const MIN_LENGTH: f64 = 0.02;
 
+/// Names the own bones that carry most of each helper's skin, unless its parent is a part of the fit.
+pub(super) fn set_parents(rig: &mut Rig, problem: &Problem, plain_at_rest: bool) {
+    if !plain_at_rest {
+        rig.parents = parents(problem, rig);
+    }
+}
+
 /// Returns the own bone that carries most of the skin of each helper.
-pub(super) fn parents(problem: &Problem, rig: &Rig) -> Vec<u32> {
+fn parents(problem: &Problem, rig: &Rig) -> Vec<u32> {
     let mut carried = vec![vec![0.0; problem.bone_count]; rig.maps.len()];
     for (v, skin) in rig.skins.iter().enumerate() {
         let (bones, weights) = problem.own.row(v);

@@ -13,6 +13,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
+//! | `settings` | what is asked |
 //! | `source` | the input, checked |
 //! | `alignment` | axes that move with the character |
 //! | `own_skin` | weights of the character's own bones |
@@ -50,6 +51,7 @@ mod refinement;
 mod rig;
 mod search;
 mod seeding;
+mod settings;
 mod shares;
 mod simplex;
 mod source;
@@ -59,6 +61,8 @@ mod transforms;
 mod weights;
 mod written;
 
+pub use settings::{HelperBonesSettings, MAX_HELPERS, MAX_INFLUENCES};
+
 use super::{BakeError, VertexFrames};
 use crate::Vec3;
 use crate::progress::{Progress, StageProgress};
@@ -67,58 +71,8 @@ use problem::Problem;
 use rig::Rig;
 use source::Source;
 
-/// Most influences of a vertex: what engines can read.
-pub const MAX_INFLUENCES: usize = 8;
-
-/// Largest number of helpers: a byte indexes as many bones, own ones among them, and many engines store no more. Twice as many
-/// take about three times as long: 800 vertices in 54 frames took 45 s with 128 on two cores.
-pub const MAX_HELPERS: usize = 256;
-
 /// Most pairs of a vertex and a frame to which weights are fitted, 48 MB of targets. Maps are fitted in all frames.
 const FITTED_PAIRS: usize = 4_000_000;
-
-/// What is asked of [`helper_bones`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HelperBonesSettings {
-    /// Largest number of helpers, 1 to [`MAX_HELPERS`].
-    pub count: usize,
-    /// Largest number of bones of a vertex, own ones and helpers, 1 to [`MAX_INFLUENCES`].
-    pub influences: usize,
-    /// Largest distance, m, of the skin from the plain one in the given poses while helpers rest relative to their parents. With `Some`,
-    /// a helper takes weight from its parent alone, and both add up to the weight that the artist gave this bone: with 0, the plain skin
-    /// shows in every pose. Above 0, light own bones may leave. `None`: helpers take weight from all own bones.
-    pub rest_tolerance: Option<f64>,
-}
-
-impl HelperBonesSettings {
-    /// Returns whether helpers take weight from their parents alone.
-    fn plain_at_rest(&self) -> bool {
-        self.rest_tolerance.is_some()
-    }
-
-    fn check(&self) -> Result<(), BakeError> {
-        let setting = |what, range, value: usize| {
-            let value = value as f64;
-            Err(BakeError::Setting { what, range, value })
-        };
-        if !(1..=MAX_HELPERS).contains(&self.count) {
-            let range = "from 1 to 256 (many engines take no more bones)";
-            return setting("the number of helper bones", range, self.count);
-        }
-        if !(1..=MAX_INFLUENCES).contains(&self.influences) {
-            let what = "the number of influences of a vertex";
-            return setting(what, "from 1 to 8", self.influences);
-        }
-        if let Some(value) = self
-            .rest_tolerance
-            .filter(|t| !(*t >= 0.0 && t.is_finite()))
-        {
-            let (what, range) = ("the tolerance at rest", "at least 0");
-            return Err(BakeError::Setting { what, range, value });
-        }
-        Ok(())
-    }
-}
 
 /// Helper bones beside the bones of a character.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,12 +4,14 @@
 use super::alignment::{Map, from_map, to_map};
 use super::emphasis::Emphasis;
 use super::growth::largest;
+use super::hierarchy::set_parents;
 use super::places::errors;
 use super::problem::Problem;
 use super::rig::Rig;
+use super::settings::HelperBonesSettings;
 use super::transforms::fit_transforms;
 use super::weights::{FixedSums, fit_weights};
-use super::{BakeError, HelperBonesSettings};
+use crate::bake::BakeError;
 use crate::geometry::rotation::best_rotation;
 use crate::progress::{Progress, report_progress};
 use crate::{Mat3, Vec3};
@@ -40,7 +42,7 @@ pub(super) fn refine(
         )?;
         let choices = fit_weights(problem, &sums, &rig, &emphasis, settings, &all, sweep > 0);
         rig.skins = choices.into_iter().map(|c| c.skin).collect();
-        rig.set_parents(problem, settings.plain_at_rest());
+        set_parents(&mut rig, problem, settings.plain_at_rest());
         fit_transforms(problem, &mut rig, &emphasis);
         let errors = errors(problem, &rig);
         let max = largest(&errors);

@@ -2,7 +2,6 @@
 //! Helper bones and the weights of the vertices.
 
 use super::alignment::{Map, apply};
-use super::hierarchy::parents;
 use super::problem::Problem;
 use smallvec::SmallVec;
 
@@ -99,13 +98,6 @@ impl Rig {
                 .iter()
                 .map(|&v| self.skins[v as usize].clone())
                 .collect(),
-        }
-    }
-
-    /// Names the own bones that carry most of each helper's skin, unless its parent is a part of the fit.
-    pub(super) fn set_parents(&mut self, problem: &Problem, plain_at_rest: bool) {
-        if !plain_at_rest {
-            self.parents = parents(problem, self);
         }
     }
 

@@ -10,8 +10,9 @@ use super::places::errors;
 use super::problem::Problem;
 use super::refinement::{carry_maps, refine};
 use super::rig::Rig;
+use super::settings::HelperBonesSettings;
 use super::transforms::fit_transforms;
-use super::{BakeError, HelperBonesSettings};
+use crate::bake::BakeError;
 use crate::progress::{Progress, StageProgress};
 
 /// Rounds. With one, the largest error of 32 helpers was three times as large on a lively character of 14 clips; six were no better on all.

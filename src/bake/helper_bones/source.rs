@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The given frames, rest shape, poses and skin weights, checked, with the axes of each frame.
 
-use super::HelperBonesSettings;
 use super::alignment::{Alignment, Map, RestFrame};
 use super::own_skin::OwnSkin;
+use super::settings::HelperBonesSettings;
 use crate::bake::{BakeError, VertexFrames, VertexMaps};
 use crate::range::MAX_COORDINATE;
 use crate::skeleton::SkinWeights;

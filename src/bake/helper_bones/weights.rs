@@ -5,13 +5,13 @@
 //! of matrices. So a vertex costs little more for more frames. Frames in which it weighs more are added one by one. Only the
 //! helpers that would help a vertex most by themselves are candidates.
 
-use super::HelperBonesSettings;
 use super::alignment::{Map, apply, dot};
 use super::choice::{Choice, Columns};
 use super::emphasis::Emphasis;
 use super::polish::polish_skin;
 use super::problem::Problem;
 use super::rig::{Rig, VertexSkin};
+use super::settings::HelperBonesSettings;
 use super::shares::Shares;
 use super::simplex::gain_towards;
 use faer::{Accum, Mat, MatRef, Par};
