@@ -9,6 +9,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.sentences import join_few
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewBake, ThewClip
 from ..scene import bakes, writing
@@ -16,6 +17,9 @@ from .clip_plans import ClipPlan
 
 if TYPE_CHECKING:
     from .target import BakeRequest, PendingBake, Target
+
+#: Clips that a sentence names. More than a dialog's line holds are counted.
+MAX_NAMED = 6
 
 
 def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: list[ClipPlan]) -> None:
@@ -41,8 +45,8 @@ def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: li
 
 
 def clip_words(clips: list[ThewClip]) -> str:
-    """Returns the clips in words."""
-    return ", ".join("its scene range" if clip.is_scene else f"“{clip.label}”" for clip in clips)
+    """Returns the clips in words; of many the first ones and the number of the others."""
+    return join_few(["its scene range" if clip.is_scene else f"“{clip.label}”" for clip in clips], MAX_NAMED)
 
 
 def is_replaced(clip: ThewClip, request: BakeRequest, plans: list[ClipPlan]) -> bool:

@@ -9,7 +9,7 @@ import bpy
 
 from ..logic.errors import sentence
 from ..logic.health import shorten
-from ..logic.sentences import join_words, percent, plural
+from ..logic.sentences import join_words, percent, plural, significant
 from ..saved import bakes as saved_bakes
 from ..scene.bakes import describe_bake
 
@@ -54,7 +54,7 @@ class BakeResult:
         name = shorten(obj.name, MAX_NAME)
         what = f"“{name}” plays {bake_text(bake, obj, len(self.names))}"
         off = max((clip.error for clip in bake.clips), default=0.0) if bake is not None else 0.0
-        text = f"{1e3 * off:.2g} mm off at most: {what}" if off >= MIN_STATED_ERROR else what
+        text = f"{significant(1e3 * off)} mm off at most: {what}" if off >= MIN_STATED_ERROR else what
         left = len(self.details) - len(self.figures)
         if self.warnings:
             return f"{text}; {plural(len(self.warnings), 'warning')} in the foldout Bake"

@@ -16,6 +16,7 @@ import numpy as np
 from ..logic import helper_motion
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.sentences import significant
 from ..logic.tasks import Task
 from ..saved.bakes import ThewBake
 from ..scene import animation, bakes, helper_bones, helper_playing, helper_weights, writing
@@ -35,7 +36,7 @@ def resting_remark(bake: ThewBake) -> str:
     """Returns the remark on the skin where helper bones rest; "" if it is the plain skin."""
     if bake.resting_error <= MIN_RESTING_MISS:
         return ""
-    return f"up to {1e3 * bake.resting_error:.2g} mm from the plain skin where helper bones rest in poses of its clips, more in others"
+    return f"up to {significant(1e3 * bake.resting_error)} mm from the plain skin where helper bones rest in poses of its clips, more in others"
 
 
 @dataclass
@@ -89,7 +90,9 @@ class HelperBones:
     def result_remark(self, obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the error of a bake in words, and what its resting bones do."""
         worst = max(bake.clips, key=lambda clip: clip.error)
-        text = f"The skin is up to {1e3 * worst.error:.2g} mm off, at frame {worst.error_frame} of {worst.label}"
+        text = (
+            f"The skin is up to {significant(1e3 * worst.error)} mm off, at frame {worst.error_frame} of {worst.label}"
+        )
         resting = resting_remark(bake)
         return f"{text}, and {resting}" if resting else text
 

@@ -38,7 +38,7 @@ def of_gltf(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
         most = bake_sizes.MOST_TARGETS
         text = (
             f"{describe(obj)} leaves with {plural(count, 'morph target')}: every glTF viewer takes {sure}"
-            f"{' with normals' if normals else ''}, Filament, Bevy and three.js {most}"
+            f"{' with normals' if normals else ''}, and Filament, Bevy and three.js take {most}"
         )
         fewer = can_be_fewer(obj, count > most)
         advice = "bake Compressed Keys" if fewer or not is_compressed(obj) else bake_sizes.FEWER_ADVICE

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .sentences import plural
+from .sentences import plural, significant
 
 #: Bytes of a vertex in a key: three numbers in single precision.
 VERTEX_BYTES = 12
@@ -32,8 +32,8 @@ def size_text(bytes_: float) -> str:
     """Returns a number of bytes in words."""
     for unit, size in (("GB", 1e9), ("MB", 1e6)):
         if bytes_ >= size:
-            return f"{bytes_ / size:.3g} {unit}"
-    return f"{bytes_ / 1e3:.3g} kB"
+            return f"{significant(bytes_ / size, 3)} {unit}"
+    return f"{significant(bytes_ / 1e3, 3)} kB"
 
 
 #: Bytes of a helper bone in a frame: three numbers of its place and four of its rotation, in single precision.

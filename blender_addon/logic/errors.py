@@ -19,4 +19,4 @@ def sentence(text: str) -> str:
         return "Something went wrong, and no reason was given."
     if not re.match(r"\S*[./\\]\S|[a-z]+[A-Z]", text):
         text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else text + "."
+    return text if text.endswith((".", "!", "?", "…")) else text + "."

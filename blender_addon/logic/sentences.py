@@ -55,9 +55,14 @@ def spans(frames: tuple[int, ...]) -> str:
     return f"frame{'' if len(frames) == 1 else 's'} {join_words(words)}"
 
 
+def significant(value: float, digits: int = 2) -> str:
+    """Returns a number with so many significant digits and no exponent: `0.32`, `1.9`, `190`."""
+    return f"{float(f'{value:.{digits}g}'):.15g}"
+
+
 def percent(share: float) -> str:
     """Returns a share as `0.32 %`."""
-    return f"{100.0 * share:.2g} %"
+    return f"{significant(100.0 * share)} %"
 
 
 def notes_of(flesh: Any, preview: int = 0) -> list[str]:

@@ -12,7 +12,7 @@ from ..bake.vertex_textures import IMAGES
 from ..live import riding, updates
 from ..logic.errors import sentence
 from ..logic.names import describe
-from ..logic.sentences import join_words
+from ..logic.sentences import join_words, significant
 from ..saved import bakes as saved_bakes
 from ..saved.choices import BAKE_SPACES
 from ..scene import bakes, key_playing, reading
@@ -169,7 +169,7 @@ def report_bake(operator, obj, result) -> set[str]:
 def describe_press(values) -> str:
     """Returns what `thew.bake` does with these values, for a tooltip."""
     target = targets.target_by_key(values.target)
-    form = target.label + (f" within {values.tolerance:.3g} mm" if target.key == "COMPRESSED" else "")
+    form = target.label + (f" within {significant(values.tolerance, 3)} mm" if target.key == "COMPRESSED" else "")
     names = join_words([f"“{name}”" for name in names_in(values.actions)])
     what = {"ALL": "every action of the armature", "CHOSEN": names or "the active action"}
     return (

@@ -10,7 +10,7 @@ from ..bake.vertex_textures import IMAGES
 from ..live import target
 from ..logic import bake_sizes
 from ..logic.errors import Refusal, sentence
-from ..logic.sentences import plural
+from ..logic.sentences import plural, significant
 from ..saved import bakes as saved_bakes
 from ..saved import units
 from ..saved.bakes import ThewClipTick
@@ -257,8 +257,9 @@ def scale_lines(obj: bpy.types.Object, millimetres: float) -> list[str]:
     if millimetres <= 0.0 or not units.is_scaled(obj):
         return []
     body = obj.thew.body if obj.thew.made.rides and obj.thew.body is not None else obj
+    scaled = units.scene_scale(obj) * millimetres
     return [
-        f"{millimetres:.3g} mm on the real height of {body.thew.height():.2g} m: {units.scene_scale(obj) * millimetres:.3g} mm in this scene"
+        f"{significant(millimetres, 3)} mm on the real height of {significant(body.thew.height(), 3)} m: {significant(scaled, 3)} mm in this scene"
     ]
 
 

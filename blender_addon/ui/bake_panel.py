@@ -8,7 +8,7 @@ from ..bake.traps import ExportSettings
 from ..logic import bake_sizes
 from ..logic.errors import sentence
 from ..logic.health import PlayedBake
-from ..logic.sentences import plural
+from ..logic.sentences import plural, significant
 from ..saved import bakes as saved_bakes
 from ..saved import units
 from ..scene import bake_files, bakes, key_playing, writing
@@ -94,13 +94,13 @@ def draw_bakes(layout, obj, width: int) -> None:
             )
         limits = bake_sizes.limit_note(len(writing.keys_of(obj, bake)))
         for text in (regions_text(bake), limits, shared_text(obj, bake)):
-            draw_sentence(column, text, width)
+            draw_sentence(column, text, width, icon="DOT")
 
 
-def draw_sentence(column, text: str, width: int) -> None:
+def draw_sentence(column, text: str, width: int, icon: str = "BLANK1") -> None:
     """Draws a text that begins with a capital; nothing for ""."""
     if text:
-        draw_text(column, text[0].upper() + text[1:], width, icon="BLANK1")
+        draw_text(column, text[0].upper() + text[1:], width, icon=icon)
 
 
 def size_text(obj, bake: saved_bakes.ThewBake) -> str:
@@ -152,9 +152,9 @@ def clip_text(clip: saved_bakes.ThewClip, scale: float = 1.0) -> str:
     gone = " (deleted)" if not clip.is_scene and clip.action is None else ""
     text = f"{clip.label}{gone}, {clip.start} to {clip.end}"
     if clip.error >= bake_result.MIN_STATED_ERROR:
-        text += f", {1e3 * clip.error:.2g} mm off at frame {clip.error_frame}"
+        text += f", {significant(1e3 * clip.error)} mm off at frame {clip.error_frame}"
         if abs(scale - 1.0) > units.MIN_SCALE_DIFFERENCE:
-            text += f" ({1e3 * scale * clip.error:.2g} mm in the scene)"
+            text += f" ({significant(1e3 * scale * clip.error)} mm in the scene)"
     return text
 
 
@@ -165,17 +165,16 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
         return
     column, clip = layout.column(align=True), bake.scene_clip
     space = ", in rest space" if bake.space == "REST" else ", in posed space"
-    what, alone = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
-    if bakes.moves_bones(bake):
-        what, alone, space = "Helper bones", WEIGHTS_OF_BAKE, ""
+    what, follows = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
+    remark = follows if clip is None else ""
+    if bakes.moves_bones(bake):  # while the flesh is live the groups hold the artist's own weights
+        what, space, remark = "Helper bones", "", WEIGHTS_OF_BAKE if obj.thew.made.shows_bake else ""
     frames = f"frames {clip.start} to {clip.end}" if clip is not None else plural(len(bake.clips), "action")
     draw_text(column, f"{what} of {frames}{space}", width, icon="INFO")
-    if clip is None or bakes.moves_bones(bake):
-        draw_text(column, sentence(alone), width)
-    remarks = bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)
-    for remark in (*remarks, helper_bones.resting_remark(bake), *bake.notes.splitlines()):
-        if remark:
-            draw_text(column, sentence(remark), width)
+    remarks = remark, bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)
+    for text in (*remarks, helper_bones.resting_remark(bake), *bake.notes.splitlines()):
+        if text:
+            draw_text(column, sentence(text), width)
     draw_traps(column, export_check.find_traps([obj], ExportSettings()), width)
 
 

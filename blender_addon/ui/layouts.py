@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-#: Spaces between a number and its unit, where no line breaks.
-UNIT_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w))")
+#: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60".
+HARD_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|to -?\d)|(?<=\bframe) (?=-?\d)|(?<=\d to) (?=-?\d)")
 #: What stands for such a space while a text is broken into lines.
 HARD_SPACE = "\u00a0"
 
@@ -35,9 +35,9 @@ def buttons(layout):
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Returns `text` in lines of at most `width` characters, broken between words, but not between a number and its unit."""
+    """Returns `text` in lines of at most `width` characters, broken between words, but not at `HARD_SPACES`."""
     lines = [""]
-    for word in UNIT_SPACES.sub(HARD_SPACE, " ".join(text.split())).split(" "):
+    for word in HARD_SPACES.sub(HARD_SPACE, " ".join(text.split())).split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
             lines.append(word)
         else:

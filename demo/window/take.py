@@ -26,6 +26,8 @@ ZIP, FOLDER, *WANTED = sys.argv[sys.argv.index("--") + 1 :]
 PATIENCE = 240.0
 #: Where the mouse is as a dialog opens: the whole dialog then stands over the 3D view.
 DIALOG_PLACE = (560, 620)
+#: Point of the scene beside the character: looked at, it leaves nothing but the floor around a dialog.
+EMPTY_PLACE = (30.0, 0.0, 0.74)
 #: Steps of the mouse wheel from the top of the sidebar to the end of the list of bakes; more do nothing.
 LIST_SCROLLS = 40
 
@@ -46,6 +48,18 @@ def wait_until_ready(obj):
             return
         assert time.monotonic() < until, f"{obj.name} has no motion after {PATIENCE:g} s"
         yield 0.3
+
+
+def wait_until_still():
+    """Waits until the 3D view looks the same twice: what has just been simulated is drawn late on a slow machine."""
+    until, former = time.monotonic() + PATIENCE, None
+    while True:
+        pixels = camera.crop(camera.view3d()["region"])
+        if former is not None and np.array_equal(former, pixels):
+            return
+        assert time.monotonic() < until, f"the view still changes after {PATIENCE:g} s"
+        former = pixels
+        yield 0.5
 
 
 def clear_scene() -> None:
@@ -239,6 +253,7 @@ def take_keyframed(save):
 def bakes(save):
     """Takes the dialog of a bake for two targets, and the list after all actions were baked into each."""
     body = yield from add_biped("walk")
+    camera.look(EMPTY_PLACE, 8.0, 35.0)
     yield from _bake_as(body, lambda pixels: save("bake-dialog.png", pixels))
     addon("bake.remaking").choose(body, {"target": "HELPER_BONES", "bones": 16, "influences": 4})
     yield from _bake_as(body, lambda pixels: save("bake-helper-bones.png", pixels))
@@ -257,9 +272,10 @@ def _bake_as(body, take_dialog):
     """Opens the dialog of a bake with what was chosen last, takes it, accepts it, and waits for the bake."""
     Foldouts.open("Bake")
     yield from wait_until_drawn()
-    before, count = camera.screen(), len(body.thew.bakes)
     _send("MOUSEMOVE", "NOTHING", DIALOG_PLACE)
     yield 0.3
+    yield from wait_until_still()
+    before, count = camera.screen(), len(body.thew.bakes)
     edit(bpy.ops.thew.bake_as, "INVOKE_DEFAULT")
     yield 1.5
     take_dialog(camera.changed(before, camera.view3d()["region"]))

@@ -161,7 +161,7 @@ def test_error_in_the_scene(acting):
     body.thew.real_height = body.thew.made.longest_side
     assert "in this scene" not in texts() + texts(target="HELPER_BONES")
     body.thew.real_height = body.thew.made.longest_side / 5.0
-    height = f"{body.thew.real_height:.2g} m"
+    height = f"{body.thew.real_height:.3g} m"
     assert f"2 mm on the real height of {height}: 10 mm in this scene." in texts()
     assert f"3 mm on the real height of {height}: 15 mm in this scene." in texts(target="HELPER_BONES")
     assert "in this scene" not in texts(target="HELPER_BONES", rest_error=0.0) + texts(target="PC2")
@@ -172,6 +172,8 @@ def test_error_in_the_scene(acting):
     assert off == pytest.approx(5e3 * clip.error, rel=0.05) and units.scene_scale(body) == pytest.approx(5.0)
     assert f"({5e3 * clip.error:.2g} mm in the scene)" in panel.clip_text(clip, units.scene_scale(body))
     assert "in the scene)" not in panel.clip_text(clip)
+    body.thew.real_height = body.thew.made.longest_side / 500.0
+    assert "e+" not in panel.clip_text(clip, units.scene_scale(body)) + texts()
 
 
 def test_files_go_where_they_were(acting, tmp_path):
@@ -320,6 +322,23 @@ def test_list_tells_limits_of_engines(acting):
     assert any("Within the 256 keys" in text for text in layout.read())
 
 
+@pytest.mark.parametrize("width", range(20, 45))
+def test_panel_keeps_numbers_with_their_words(width):
+    """No line of the panel breaks before a unit, in a range, or before the number of a frame."""
+    text = "walk, 1 to 60, 2 mm off at frame 16 (4.39 MB)"
+    lines = part("ui.layouts").wrap(text, width)
+    assert " ".join(lines) == text and len(lines) > 1 and max(map(len, lines)) <= width
+    assert all(any(whole in line for line in lines) for whole in ("1 to 60", "2 mm", "frame 16", "4.39 MB"))
+
+
+def test_bake_clips_named():
+    """Of many clips a sentence names the first ones, and tells the number of the others."""
+    clip_words = part("bake.bake_records").clip_words
+    clips = [SimpleNamespace(is_scene=number == 0, label=f"Clip {number}") for number in range(9)]
+    assert clip_words(clips[:1]) == "its scene range" and clip_words(clips[1:3]) == "“Clip 1” and “Clip 2”"
+    assert clip_words(clips[1:]) == "“Clip 1”, “Clip 2”, “Clip 3”, “Clip 4”, “Clip 5” and 3 more"
+
+
 def test_export_cache_names_follow_the_format(acting, tmp_path):
     """The suggested file has the .blend's name and the format's ending, which changes along with the format."""
     suggested = part("bake.cache_export").suggested_path
@@ -379,7 +398,7 @@ def test_dialog_says_what_it_replaces(acting):
     amount = part("ui.bake_panel").size_text(body, first)
     assert "“Run”" in words() and "“Hop”" in words() and amount in words() and "“Compressed Keys.001” beside" in words()
     assert "overwrite" in drawn() and dialog().values(bpy.context)["name"] == "Compressed Keys.001"
-    assert words(overwrite=True) == f"OK replaces “Run”, “Hop” in the bake “Compressed Keys” ({amount})."
+    assert words(overwrite=True) == f"OK replaces “Run” and “Hop” in the bake “Compressed Keys” ({amount})."
     assert dialog(overwrite=True).values(bpy.context)["name"] == "Compressed Keys"
     keys = first.key_names
     assert bpy.ops.thew.bake(**dialog().values(bpy.context)) == {"FINISHED"}

@@ -249,6 +249,10 @@ def test_panel_of_helper_bones(dancer):
     )
     values = part("bake.remaking").action_values(body)
     assert (values["target"], values["bones"], values["influences"], values["anew"]) == ("HELPER_BONES", 7, 3, True)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    layout = Layout()
+    part("ui.bake_panel").draw_bake(layout, bpy.context, body, 200)
+    assert "7 helper bones" in " ".join(layout.read()) and "before you paint" not in " ".join(layout.read())
 
 
 def test_size_and_options():

@@ -254,11 +254,20 @@ def test_frame_range_bounds():
 def test_sentence_punctuation():
     """Messages become single lines with a full stop, and counts get their plural."""
     assert errors.sentence("the mesh is\n  empty") == "The mesh is empty."
-    assert errors.sentence("Done!") == "Done!"
+    assert errors.sentence("Done!") == "Done!" and errors.sentence("press Bake As…") == "Press Bake As…"
     assert errors.sentence("glTF export leaves it out") == "glTF export leaves it out."
     assert errors.sentence("").endswith(".")
     assert sentences.plural(1, "cell") == "1 cell"
     assert sentences.plural(3, "vertex", "vertices") == "3 vertices"
+
+
+@pytest.mark.parametrize("value", [0.0123456, 0.95, 1.94, 99.6, 187.3, 999.6, 20480.0, -187.3])
+@pytest.mark.parametrize("digits", [2, 3])
+def test_numbers_have_no_exponent(value, digits):
+    """Numbers in sentences are as near as their digits allow, and never read as `1.9e+02`."""
+    text = sentences.significant(value, digits)
+    assert "e" not in text and float(text) == pytest.approx(value, rel=0.5 * 10.0 ** (1 - digits))
+    assert sentences.percent(1.5) == "150 %"
 
 
 # wires ---------------------------------------------------------------------------------------------------------------
