@@ -39,7 +39,7 @@ fn quaternion(m: &Mat3) -> Option<UnitQuaternion<f64>> {
         let value = ((x * x + c2) * x + c1) * x + c0;
         let slope = (4.0 * x * x + 2.0 * c2) * x + c1;
         let next = x - value / slope;
-        if !(next < x) {
+        if next.is_nan() || next >= x {
             break;
         }
         x = next;

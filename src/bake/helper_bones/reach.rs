@@ -31,10 +31,9 @@ pub(super) fn reach(problem: &Problem, rig: &Rig, helper: u32, plain_at_rest: bo
             let moved = apply(&rig.maps[helper as usize][f], p);
             let (mut left, mut way) = (to, [0.0; 3]);
             let mut add = |at: [f64; 3], w: f64, gives: bool| {
-                for i in 0..3 {
-                    left[i] -= w * at[i];
-                    way[i] += if gives { w * (moved[i] - at[i]) } else { 0.0 };
-                }
+                let share = if gives { w } else { 0.0 };
+                (0..3).for_each(|i| left[i] -= w * at[i]);
+                (0..3).for_each(|i| way[i] += share * (moved[i] - at[i]));
             };
             for (&b, &w) in bones.iter().zip(&skin.own) {
                 add(apply(&pose[b as usize], p), w, gives(b));

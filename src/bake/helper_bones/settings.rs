@@ -7,7 +7,7 @@ use crate::bake::BakeError;
 pub const MAX_INFLUENCES: usize = 8;
 
 /// Largest number of helpers: a byte indexes as many bones, own ones among them, and many engines store no more. Twice as many
-/// take about three times as long: 800 vertices in 54 frames took 45 s with 128 on two cores.
+/// take two to three times as long.
 pub const MAX_HELPERS: usize = 256;
 
 /// What is asked of [`helper_bones`](super::helper_bones).

@@ -106,8 +106,8 @@ impl PyHelperBones {
 /// - `frames[f,n,3]`, or a list or dictionary of clips: posed positions, as they should be seen, m.
 /// - `poses[f,b,4,4]`, in the form of `frames`: matrices of the character's bones from rest.
 /// - `skin_weights[n,b]`: weights of these bones. Those of a vertex keep their proportions, as far as they stay.
-/// - `count`: largest number of helper bones, 1 to 256. Twice as many take about three times as long: 800 vertices in
-///   54 frames took 2 s with 16, 5 s with 32, 14 s with 64 and 45 s with 128 on two cores.
+/// - `count`: largest number of helper bones, 1 to 256. Twice as many take two to three times as long: seconds for
+///   16 helpers of a whole character, minutes for 256.
 /// - `influences`: largest number of bones of a vertex, own ones and helpers, 1 to 8.
 /// - `rest_tolerance`: largest distance from the plain skin in these poses, m, while helpers rest on their parents. A helper then takes
 ///   weight from its parent alone. With 0 the plain skin shows in any pose: weights of a bone and its helpers add up to the bone's in
