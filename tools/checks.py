@@ -57,15 +57,15 @@ _printing = threading.Lock()
 def lint() -> None:
     """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is raised."""
     system.require_rust()
-    # What cargo checks it does not link, which alone needs the tools.
-    environments.begin([TOOLS, BLENDERS[0]])
+    environments.setup(blenders=[])
+    environments.begin(BLENDERS[:1])
     ruff = TOOLS.bin / "ruff"
     # With feature `python` clippy and rustdoc see every line. Macros and build scripts are shared with the builds of
     # the tests and the wheel.
     options, compiling = products.compile_options(archives.epoch())
     rust = ["--release", "--locked", "--features", "python", *options]
     strict = {**compiling, "RUSTDOCFLAGS": "-D warnings"}
-    steps: list[tuple[str, Callable[[], object]]] = [
+    steps: list[tuple[str, Callable[[], None]]] = [
         ("cargo fmt", lambda: run(["cargo", "fmt", "--all", "--check"])),
         (
             "clippy",
@@ -77,7 +77,6 @@ def lint() -> None:
             "rustdoc",
             lambda: run(["cargo", "doc", *rust, "--no-deps"], env=strict),
         ),
-        ("tools", TOOLS.ensure),
         ("ruff check", lambda: run([ruff, "check", "."])),
         ("ruff format", lambda: run([ruff, "format", "--check", "."])),
         ("licences", licences.check),

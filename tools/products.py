@@ -93,8 +93,9 @@ def compile_options(date: int) -> tuple[list[object], dict[str, str | None]]:
     """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles once.
 
     zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
-    target folder is used, and the output of plain `cargo build` stays as it is. To check without linking needs no tools.
+    target folder is used, and the output of plain `cargo build` stays as it is.
     """
+    TOOLS.ensure()
     target = f"{os.uname().machine}-unknown-linux-gnu"
     linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
     # Extension modules are not linked to Python's library: its interpreter holds it already. Values that maturin would
