@@ -46,9 +46,8 @@ class Work:
 Task = Generator["Progress | Work", Any, Any]
 
 
-def span(task: Task, start: float, end: float) -> Task:
-    """Runs `task` with its progress squeezed into `start`..`end`."""
-    width = end - start
+def relay(task: Task, change: Callable[[Progress | Work], Progress | Work]) -> Task:
+    """Runs `task` with each of its steps changed."""
     answer = None
     try:
         while True:
@@ -56,32 +55,33 @@ def span(task: Task, start: float, end: float) -> Task:
                 step = task.send(answer)
             except StopIteration as stop:
                 return stop.value
-            answer = None
-            if isinstance(step, Work):
-                answer = yield Work(step.text, step.call, start + width * step.start, start + width * step.end)
-            else:
-                answer = yield Progress(start + width * step.fraction, step.text)
+            answer = yield change(step)
     finally:
         task.close()
+
+
+def span(task: Task, start: float, end: float) -> Task:
+    """Runs `task` with its progress squeezed into `start`..`end`."""
+    width = end - start
+
+    def squeezed(step: Progress | Work) -> Progress | Work:
+        if isinstance(step, Work):
+            return replace(step, start=start + width * step.start, end=start + width * step.end)
+        return replace(step, fraction=start + width * step.fraction)
+
+    return relay(task, squeezed)
 
 
 def titled(task: Task, title: str) -> Task:
     """Runs `task` with a title before its texts: `“Run”: into rest space, frame 10`."""
-    answer = None
-    try:
-        while True:
-            try:
-                step = task.send(answer)
-            except StopIteration as stop:
-                return stop.value
-            answer = None
-            text = f"{title}: {step.text[:1].lower()}{step.text[1:]}"
-            if isinstance(step, Work):
-                answer = yield replace(step, text=text, call=titled_call(step, title))
-            else:
-                answer = yield replace(step, text=text)
-    finally:
-        task.close()
+
+    def with_title(step: Progress | Work) -> Progress | Work:
+        text = f"{title}: {step.text[:1].lower()}{step.text[1:]}"
+        if isinstance(step, Work):
+            return replace(step, text=text, call=titled_call(step, title))
+        return replace(step, text=text)
+
+    return relay(task, with_title)
 
 
 def titled_call(step: Work, title: str) -> Callable[[Callable[[float, str], bool]], Any]:
