@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a new bake does with a former one of its name: it joins it, writes over some of its clips, or stands beside it under a free name."""
+"""Joining of a new bake and a former one of its name: it joins it, writes over some of its clips, or gets a free name beside it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def write_refusal(folder: Path, error: Exception) -> Refusal:
 
 #: The number of a system's error, as the core writes it.
 OS_ERROR = re.compile(r"os error (\d+)")
-#: What can always be done about a folder.
+#: Advice that always holds for a folder.
 ANOTHER = "choose another folder"
 #: Advice by numbers of the system's errors. Others are mostly full disks: by quotas, by limits of the size of a file.
 ADVICE = (

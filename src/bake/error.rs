@@ -5,7 +5,7 @@ use crate::disk;
 use std::io;
 use std::path::Path;
 
-/// What two arrays have different numbers of.
+/// Things of which two arrays have different numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Vertices of a mesh.
@@ -65,7 +65,7 @@ pub enum BakeError {
     Count {
         /// Name of the array with its verb, such as "rest has".
         what: String,
-        /// What is counted.
+        /// Things that are counted.
         unit: Counted,
         /// Name of the array beside it with its verb, such as "the frames have".
         other: &'static str,

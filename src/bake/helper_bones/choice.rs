@@ -242,21 +242,11 @@ impl<'a> Reduced<'a> {
     }
 
     /// Adds helpers one by one while they are worth it.
-    fn grow(&self, mut chosen: Chosen, room: usize) -> Chosen {
+    fn grow(&self, chosen: Chosen, room: usize) -> Chosen {
         let helpers = self.columns.candidates.len();
-        while chosen.columns.iter().filter(|&&c| c < helpers).count() < room {
-            let Some(next) = self.best_addition(&chosen) else {
-                break;
-            };
-            let mut columns = chosen.columns.clone();
-            columns.push(next);
-            let found = self.solve(&columns);
-            if found.distance >= chosen.distance * (1.0 - WORTHWHILE) {
-                break;
-            }
-            chosen = found;
-        }
-        chosen
+        let count = |c: &Chosen| c.columns.iter().filter(|&&c| c < helpers).count();
+        let addition = |c: &Chosen| (count(c) < room).then(|| self.best_addition(c)).flatten();
+        chosen.grow(addition, |columns| self.solve(columns))
     }
 
     /// Replaces one helper after another by what fits better.
@@ -320,13 +310,7 @@ impl<'a> Reduced<'a> {
     fn solve(&self, columns: &[usize]) -> Chosen {
         let columns = &columns[..columns.len().min(MAX_WEIGHTS)];
         let system = SmallSystem::gather(columns, |i, j| self.gram(i, j), |i| self.right(i));
-        let w = system.solve();
-        let kept = (0..columns.len()).filter(|&i| w[i] > 0.0);
-        Chosen {
-            distance: (system.value(&w) + self.columns.square).max(0.0),
-            columns: kept.clone().map(|i| columns[i]).collect(),
-            weights: kept.map(|i| w[i]).collect(),
-        }
+        Chosen::solve(&system, columns, self.columns.square)
     }
 }
 
@@ -336,4 +320,35 @@ pub(super) struct Chosen {
     pub columns: SmallVec<[usize; MAX_WEIGHTS]>,
     pub weights: SmallVec<[f64; MAX_WEIGHTS]>,
     pub distance: f64,
+}
+
+impl Chosen {
+    /// Solves a system for the weights of columns and keeps those that are not 0. `square`: its value at no weights.
+    pub(super) fn solve(system: &SmallSystem, columns: &[usize], square: f64) -> Self {
+        let w = system.solve();
+        let kept = (0..columns.len()).filter(|&i| w[i] > 0.0);
+        Self {
+            distance: (system.value(&w) + square).max(0.0),
+            columns: kept.clone().map(|i| columns[i]).collect(),
+            weights: kept.map(|i| w[i]).collect(),
+        }
+    }
+
+    /// Adds one column after another while `addition` names one and it is worth its place.
+    pub(super) fn grow(
+        mut self,
+        addition: impl Fn(&Self) -> Option<usize>,
+        solve: impl Fn(&[usize]) -> Self,
+    ) -> Self {
+        while let Some(next) = addition(&self) {
+            let mut columns = self.columns.clone();
+            columns.push(next);
+            let found = solve(&columns);
+            if found.distance >= self.distance * (1.0 - WORTHWHILE) {
+                break;
+            }
+            self = found;
+        }
+        self
+    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a rig puts vertices, in single precision: that of the places at which they are seen.
+//! Places at which a rig puts vertices, in single precision: that in which they are seen.
 
 use super::alignment::Map;
 use super::problem::Problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is asked of a fit of helper bones, checked.
+//! Settings of a fit of helper bones, checked.
 
 use crate::bake::BakeError;
 
@@ -10,7 +10,7 @@ pub const MAX_INFLUENCES: usize = 8;
 /// take two to three times as long.
 pub const MAX_HELPERS: usize = 256;
 
-/// What is asked of [`helper_bones`](super::helper_bones).
+/// Settings of [`helper_bones`](super::helper_bones).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HelperBonesSettings {
     /// Largest number of helpers, 1 to [`MAX_HELPERS`].

@@ -148,20 +148,10 @@ impl<'a> Shares<'a> {
     }
 
     /// Adds bones one by one while they are worth it.
-    fn grow(&self, mut chosen: Chosen) -> Chosen {
-        while chosen.columns.len() < self.influences {
-            let Some(next) = self.best_addition(&chosen) else {
-                break;
-            };
-            let mut columns = chosen.columns.clone();
-            columns.push(next);
-            let found = self.solve(&columns);
-            if found.distance >= chosen.distance * (1.0 - WORTHWHILE) {
-                break;
-            }
-            chosen = found;
-        }
-        chosen
+    fn grow(&self, chosen: Chosen) -> Chosen {
+        let has_room = |c: &Chosen| c.columns.len() < self.influences;
+        let addition = |c: &Chosen| has_room(c).then(|| self.best_addition(c)).flatten();
+        chosen.grow(addition, |columns| self.solve(columns))
     }
 
     /// Replaces one bone after another by what fits better.
@@ -244,12 +234,6 @@ impl<'a> Shares<'a> {
             system.groups[i] = self.group(c);
         }
         system.totals[..self.totals.len()].copy_from_slice(&self.totals);
-        let w = system.solve();
-        let kept = (0..columns.len()).filter(|&i| w[i] > 0.0);
-        Chosen {
-            distance: (system.value(&w) + self.columns.square).max(0.0),
-            columns: kept.clone().map(|i| columns[i]).collect(),
-            weights: kept.map(|i| w[i]).collect(),
-        }
+        Chosen::solve(&system, columns, self.columns.square)
     }
 }
