@@ -204,8 +204,11 @@ pub fn motion(bytes: &[u8]) {
         Method::Warped,
         Method::WarpedVertex,
         Method::Linear,
+        Method::Blended,
+        Method::BlendedPrinted,
+        Method::Linearised,
     ];
-    let method = methods[bytes.up_to(3)];
+    let method = methods[bytes.up_to(6)];
     let mut settings = SimulationSettings {
         rate: 120.0,
         ..SimulationSettings::for_method(method)

@@ -15,7 +15,7 @@ from .mapped_clips import CycleClip, LeadClip
 from .sentences import join_words, plural, spans
 
 #: Methods with contact.
-CONTACT_METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
+CONTACT_METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "blended", "linear", "linearised", "modal"})
 
 #: Method whose surface alone is parted, frame by frame. The panel's note on it is `SURFACE_ONLY_NOTE`.
 SURFACE_METHOD = "modal"

@@ -13,26 +13,58 @@ FRAME_RANGE = (-1048574, 1048574)
 MAX_CELLS = 96
 
 
+#: Methods of motion with the numbers under which files store them.
 METHODS = (
     (
         "hyperelastic",
         "Hyperelastic",
         "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. Recommended",
+        "",
+        0,
     ),
     (
         "warped",
         "Warped",
         "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
+        "",
+        1,
+    ),
+    (
+        "blended",
+        "Blended",
+        "Linear flesh in the frames of the bones, blended by the skin weights: quicker than Warped, but bent joints swell. For "
+        "comparison",
+        "",
+        4,
     ),
     (
         "linear",
         "Linear",
         "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
+        "",
+        2,
     ),
     (
         "modal",
         "Modal",
         "A few vibration modes that turn with the flesh, in real time, for lively secondary motion. The quickest",
+        "",
+        3,
+    ),
+    (
+        "linearised",
+        "Linearised",
+        "Exact elasticity, linearised once a step: about as quick as Hyperelastic, but hard blows fold flesh. For comparison",
+        "",
+        5,
+    ),
+    (
+        "nonlinear",
+        "Nonlinear",
+        "Exact elasticity, solved anew in every step: many times slower, without contact, and pressure folds flesh. For "
+        "comparison",
+        "",
+        6,
     ),
 )
 

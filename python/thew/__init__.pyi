@@ -137,7 +137,18 @@ _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
 _Kind: TypeAlias = Literal["automatic", "human", "animal", "toon", "insect", "robot"]
-_Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
+_Method: TypeAlias = Literal[
+    "hyperelastic",
+    "warped",
+    "warped_vertex",
+    "blended",
+    "blended_printed",
+    "modal",
+    "linear",
+    "linearised",
+    "nonlinear",
+    "neohookean",
+]
 _Each: TypeAlias = Sequence[ArrayLike] | NDArray[np.float64]
 """One array for each body, or all of them in one."""
 _Solver: TypeAlias = Literal["auto", "direct", "cg"]

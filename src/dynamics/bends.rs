@@ -13,7 +13,8 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::balance::balanced_positions;
-use crate::dynamics::methods::linearised::solve_balance;
+use crate::dynamics::methods::blended::RegionalRest;
+use crate::dynamics::methods::linear_balance::solve_balance;
 use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
@@ -23,6 +24,8 @@ pub(super) struct BendCache {
     method: Method,
     /// System of a method whose balance is linear.
     system: Option<LinearSystem>,
+    /// State of rest of a method with regions.
+    regional: Option<Box<RegionalRest>>,
     /// Solver for the lost volume of bent joints, if joints are shown.
     volume: Option<VolumeBalance>,
     skinned: SkinnedLattice,
@@ -50,10 +53,7 @@ impl BendCache {
         solver: Solver,
         joints: bool,
     ) -> Result<Self, SimulationError> {
-        let linear = match method {
-            Method::Hyperelastic => Some(Method::Warped),
-            _ => method.model().is_none().then_some(method),
-        };
+        let linear = method.linear_form();
         let system = linear.map(|method| match (method, solver) {
             (Method::Warped, Solver::Automatic | Solver::Iterate) => {
                 LinearSystem::for_balances(body)
@@ -63,6 +63,10 @@ impl BendCache {
         });
         Ok(Self {
             method,
+            regional: match method.has_regions() {
+                true => Some(Box::new(RegionalRest::new(body, method, None)?)),
+                false => None,
+            },
             system: system.transpose()?,
             volume: joints.then(|| VolumeBalance::new(body)).transpose()?,
             skinned: SkinnedLattice::new(body)?,
@@ -90,9 +94,12 @@ impl BendCache {
     fn solve(&mut self, body: &Body, pose: &Pose) -> Result<BendBalance, SimulationError> {
         let skinned = &mut self.skinned;
         skinned.set(body, self.method, pose)?;
-        let places = match &mut self.system {
-            Some(system) => solve_balance(system, body, skinned, &Load::ZERO)?,
-            None => balanced_positions(body, self.method, pose, skinned, &Load::ZERO, &Silent)?,
+        let places = match (&mut self.system, &mut self.regional) {
+            (_, Some(regional)) => regional.solve(body, skinned, &Load::ZERO)?,
+            (Some(system), None) => solve_balance(system, body, skinned, &Load::ZERO)?,
+            (None, None) => {
+                balanced_positions(body, self.method, pose, skinned, &Load::ZERO, &Silent)?
+            }
         };
         let volume = match &mut self.volume {
             Some(volume) => volume.solve(body, pose)?,

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
+use crate::dynamics::methods::blended::RegionalRest;
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::hyperelastic;
-use crate::dynamics::methods::linearised::solve_balance;
+use crate::dynamics::methods::linear_balance::solve_balance;
 use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
@@ -34,8 +35,10 @@ pub struct Equilibrium {
     skinned: SkinnedLattice,
     external: ExternalForces,
     terms: Vec<Arc<dyn EnergyTerm>>,
-    /// System of the linearised methods and of the hyperelastic one.
+    /// System of the methods with linear forces and of the hyperelastic one.
     system: Option<LinearSystem>,
+    /// State of rest of the methods with regions.
+    regional: Option<Box<RegionalRest>>,
     /// Simulation that finds balances with contact.
     touching: Option<Box<Simulation>>,
 }
@@ -54,9 +57,13 @@ impl Equilibrium {
             skinned: SkinnedLattice::new(body)?,
             external: ExternalForces::zero(body.node_count()),
             terms: Vec::new(),
-            system: match linear_form(method) {
+            system: match method.linear_form() {
                 Some(method) => Some(LinearSystem::new(body, method, Solver::Factor)?),
                 None => None,
+            },
+            regional: match method.has_regions() {
+                true => Some(Box::new(RegionalRest::new(body, method, None)?)),
+                false => None,
             },
             touching: None,
         })
@@ -167,7 +174,10 @@ impl Equilibrium {
                 let sway = hyperelastic::balance(body, skinned, &load, progress)?;
                 bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
             }
-            (Some(system), _) => solve_balance(system, body, skinned, &load)?,
+            (Some(system), _) => match &mut self.regional {
+                Some(regional) => regional.solve(body, skinned, &load)?,
+                None => solve_balance(system, body, skinned, &load)?,
+            },
             (None, Some(model)) => {
                 let method = (self.method, model);
                 nonlinear::balanced_positions(body, method, (&self.pose, skinned), &load, progress)?
@@ -240,8 +250,15 @@ impl Equilibrium {
                 &sway,
             ));
         }
-        system.set_forces(&self.body, &self.skinned, &load, 1.0, &p);
         let free = self.body.pattern().vertex_of_node();
+        if let Some(regional) = &mut self.regional {
+            let held = regional.forces_at(&self.body, &self.skinned, &load, &p)?;
+            free.iter()
+                .zip(held)
+                .for_each(|(&v, f)| forces[v as usize] = f);
+            return Ok(forces);
+        }
+        system.set_forces(&self.body, &self.skinned, &load, 1.0, &p);
         for (f, &v) in system.nodes.iter().zip(free) {
             forces[v as usize] = -f;
         }
@@ -331,14 +348,6 @@ pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, Simu
 /// As [`Equilibrium`].
 pub fn joint_volume(body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
     VolumeBalance::new(body)?.solve(body, pose)
-}
-
-/// Returns the linearised method whose system a method needs; `None` for the nonlinear ones.
-fn linear_form(method: Method) -> Option<Method> {
-    match method {
-        Method::Hyperelastic => Some(Method::Warped),
-        _ => method.model().is_none().then_some(method),
-    }
 }
 
 /// Refuses the modal method: modes cannot take every shape, and its balance is one of amplitudes.

@@ -77,6 +77,11 @@ pub enum SimulationError {
          its lattice positions"
     )]
     ModalBalance,
+    /// The printed form of blended linearisation has constant matrices.
+    #[error(
+        "the method 'blended_printed' takes no further energy terms, as its matrices never change: use 'blended'"
+    )]
+    PrintedTerms,
     /// The modal method has no vertices for a term to act on.
     #[error(
         "the method 'modal' moves amplitudes, not lattice vertices: further energy terms act with the other methods"
@@ -164,7 +169,7 @@ pub enum SimulationError {
         vertex: usize,
     },
     /// Contact with a method that does not support it.
-    #[error("the method '{}' does not support contact: use hyperelastic, warped, warped_vertex, linear or modal", method.name())]
+    #[error("the method '{}' does not support contact: use hyperelastic, warped, warped_vertex, blended, linear, linearised or modal", method.name())]
     ContactMethod {
         /// The method.
         method: Method,

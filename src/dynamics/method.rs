@@ -16,12 +16,21 @@ pub enum Method {
     /// Vertex form of the warped method, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Its matrix is not
     /// symmetric and it costs more; for comparison.
     WarpedVertex,
+    /// Blended local linearisation [capell2002, §4.5, corrected]: linear elasticity in the turning frames of the bones, blended by
+    /// the artist's weights. Its factors never change, so it is the quickest method of all flesh. Bent joints swell.
+    Blended,
+    /// Blended local linearisation as printed [capell2002, §4.5, eq. 22], for comparison: regions do not feel each other, and their
+    /// stiffness does not turn.
+    BlendedPrinted,
     /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Valid for small turns only:
     /// flesh swells as bones turn. It serves as the comparison that shows the benefit of warping.
     Linear,
     /// Modal warping [choi2003, §4]: a few vibration modes in the rest frame, turned along with the flesh and carried
     /// by the skeleton. The fastest method; it leaves out small local detail.
     Modal,
+    /// St. Venant-Kirchhoff elasticity, linearised once a step [capell2002, eqs 15 and 16, corrected]: the first Newton step of
+    /// `Nonlinear`, with the same balances. Flesh that a step deforms strongly may overshoot.
+    Linearised,
     /// St. Venant-Kirchhoff elasticity. Every step and every balance is a minimisation by Newton's method. It is the reference
     /// against which the other methods are measured.
     Nonlinear,
@@ -32,18 +41,24 @@ pub enum Method {
 impl Method {
     /// Returns whether the method supports contact; the modal one only parts its own surface.
     pub fn supports_contact(self) -> bool {
-        self.model().is_none()
+        !matches!(
+            self,
+            Self::Nonlinear | Self::NeoHookean | Self::BlendedPrinted
+        )
     }
 
     /// All available methods.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Hyperelastic,
         Self::Warped,
+        Self::Blended,
         Self::Linear,
+        Self::Linearised,
         Self::Nonlinear,
         Self::NeoHookean,
         Self::Modal,
         Self::WarpedVertex,
+        Self::BlendedPrinted,
     ];
 
     /// Returns the method's name in the interface.
@@ -52,25 +67,46 @@ impl Method {
             Self::Hyperelastic => "hyperelastic",
             Self::Warped => "warped",
             Self::WarpedVertex => "warped_vertex",
+            Self::Blended => "blended",
+            Self::BlendedPrinted => "blended_printed",
             Self::Linear => "linear",
             Self::Modal => "modal",
+            Self::Linearised => "linearised",
             Self::Nonlinear => "nonlinear",
             Self::NeoHookean => "neohookean",
         }
     }
 
-    /// Returns the elastic energy of a method that minimises the whole energy; `None` for the others.
+    /// Returns the elastic energy of a method whose balances minimise the whole energy; `None` for the others.
     pub fn model(self) -> Option<ElasticModel> {
         match self {
-            Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => {
-                None
-            }
-            Self::Nonlinear => Some(ElasticModel::StVenantKirchhoff),
+            Self::Hyperelastic
+            | Self::Warped
+            | Self::WarpedVertex
+            | Self::Blended
+            | Self::BlendedPrinted
+            | Self::Linear
+            | Self::Modal => None,
+            Self::Linearised | Self::Nonlinear => Some(ElasticModel::StVenantKirchhoff),
             Self::NeoHookean => Some(ElasticModel::NeoHookean),
         }
     }
 
-    /// Returns whether the method's balances are linear in the forces.
+    /// Returns whether regions solve the method's steps. What their flesh comes to rest in depends a little on the length and the damping
+    /// of the steps: a simulation starts in that of its settings, and balances are those of undamped steps of the default rate.
+    pub fn has_regions(self) -> bool {
+        matches!(self, Self::Blended | Self::BlendedPrinted)
+    }
+
+    /// Returns the method whose linear system gives the method's balances; `None` where these minimise an energy.
+    pub(super) fn linear_form(self) -> Option<Self> {
+        match self {
+            Self::Hyperelastic => Some(Self::Warped),
+            _ => self.model().is_none().then_some(self),
+        }
+    }
+
+    /// Returns whether the method's balances are linear in the forces and have an adjoint.
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Warped | Self::WarpedVertex | Self::Linear)
     }
@@ -94,7 +130,7 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// Solver for the systems of steps of the hyperelastic and the warped methods, whose matrices change from step to step.
+/// Solver for the systems of steps of the hyperelastic, the linearised and the warped methods, whose matrices change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Solver {
     /// The faster solver for the body.

@@ -47,8 +47,9 @@
 //! Each method is a `Stepper` (`methods` has the table): it takes steps and writes its state into sections of the saved state.
 //!
 //! Available methods: hyperelastic flesh carried by the skeleton (default); the skeletally warped linearisation in cell form and,
-//! as printed, in vertex form; modal warping; global linear elasticity for comparison; and fully [`nonlinear`] methods as the
-//! reference, which also serve bodies without a skeleton.
+//! as printed, in vertex form; blended local linearisation, corrected and as printed; modal warping; global linear elasticity for
+//! comparison; and fully [`nonlinear`] methods as the reference, which also serve bodies without a skeleton, with their form that is
+//! linearised once a step.
 
 mod bends;
 mod body_step;

@@ -157,10 +157,13 @@ impl Simulation {
     /// at the carried shape. The hyperelastic method evaluates terms at T(x) + u, without the joints' own elastic shape.
     ///
     /// # Errors
-    /// The method is modal, whose only unknowns are amplitudes; a term refers to missing nodes or couples nodes that share no cell.
+    /// The method is modal, whose only unknowns are amplitudes, or the printed form of the blended one; a term refers to missing nodes or couples nodes that share no cell.
     pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
         if self.stepper.is_relative() && !terms.is_empty() {
             return Err(SimulationError::ModalTerms);
+        }
+        if self.method() == Method::BlendedPrinted && !terms.is_empty() {
+            return Err(SimulationError::PrintedTerms);
         }
         check_terms(&self.body, &terms)?;
         self.terms = terms;

@@ -16,6 +16,8 @@ pub(super) struct SkinnedLattice {
     pub turns: Vec<Mat3>,
     /// Skeleton's rotation at each cell, which warps its stiffness and turns its share of gravity.
     pub cell_turns: Vec<Mat3>,
+    /// Rotation of each bone; set with the blended methods only.
+    pub bone_turns: Vec<Mat3>,
     /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: the pull of the twist.
     pub twist_loads: Vec<Vec3>,
     poses: BonePoses,
@@ -30,6 +32,7 @@ impl SkinnedLattice {
             places: vec![Vec3::zeros(); k],
             turns: vec![Mat3::identity(); k],
             cell_turns: vec![Mat3::identity(); body.blocks().len()],
+            bone_turns: vec![Mat3::identity(); body.skeleton().len()],
             twist_loads: vec![Vec3::zeros(); k],
             poses: BonePoses::new(body.skeleton(), &rest)?,
         };
@@ -56,6 +59,15 @@ impl SkinnedLattice {
             for (c, turn) in self.cell_turns.iter_mut().enumerate() {
                 let rotation = self.poses.rotation(body.cell_weights().row(c));
                 *turn = rotation.to_rotation_matrix().into_inner();
+            }
+        }
+        if method.has_regions() {
+            for (bone, turn) in self.bone_turns.iter_mut().enumerate() {
+                *turn = self
+                    .poses
+                    .bone_rotation(bone)
+                    .to_rotation_matrix()
+                    .into_inner();
             }
         }
         self.twist_loads.fill(Vec3::zeros());

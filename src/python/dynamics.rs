@@ -60,8 +60,8 @@ pub(super) fn read_modes(given: Option<&Bound<'_, PyAny>>, method: Method) -> Py
 /// - `method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
 ///   of `default_damping`.
 /// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32).
-/// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
-///   surface alone is parted. None: flesh passes through itself.
+/// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex", "blended", "linear" and
+///   "linearised"; with "modal" the surface alone is parted. None: flesh passes through itself.
 /// - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
 ///
 /// Methods by Newton raise MotionError if a step does not converge, and keep the state before it. Raises InputError.

@@ -24,7 +24,8 @@ use pyo3::prelude::*;
 ///
 /// Equilibrium(body, method="warped", contact=None, colliders=None):
 ///
-/// - `method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+/// - `method`: "hyperelastic", "warped", "warped_vertex", "blended", "blended_printed", "linear", "nonlinear", "linearised" (the
+///   same) or "neohookean".
 /// - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
 /// - `colliders`: `Collider`s that it also touches.
 ///
@@ -237,7 +238,7 @@ pub(super) fn equilibrium<'py>(
 /// Warns of inverted cells in a balance that Newton's method found as a minimum of energy: the load is then more than the flesh bears.
 /// Cells that bones alone turn over count as well.
 fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> PyResult<()> {
-    if !matches!(method, Method::Nonlinear | Method::NeoHookean) {
+    if method.model().is_none() {
         return Ok(());
     }
     let rest = body.rest_shape().iter();

@@ -408,7 +408,7 @@ def test_reset_failure_changes_nothing(elbow):
     assert simulation.state() == before
 
 
-@pytest.mark.parametrize("method", ["neohookean", "nonlinear"])
+@pytest.mark.parametrize("method", ["neohookean", "nonlinear", "blended_printed"])
 def test_methods_without_contact_refuse(elbow, method):
     """Methods without contact refuse it with a sentence."""
     with pytest.raises(thew.InputError, match="does not support contact"):

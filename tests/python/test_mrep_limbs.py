@@ -142,7 +142,17 @@ def whole_arm():
     return surface, skeleton, weights, lattice
 
 
-METHODS = ["hyperelastic", "linear", "modal", "neohookean", "nonlinear", "warped", "warped_vertex"]
+METHODS = [
+    "hyperelastic",
+    "blended",
+    "linear",
+    "linearised",
+    "modal",
+    "neohookean",
+    "nonlinear",
+    "warped",
+    "warped_vertex",
+]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -4,7 +4,7 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::linearised::linearised_balance;
+use crate::dynamics::methods::linear_balance::linear_balance;
 use crate::dynamics::methods::{hyperelastic, nonlinear};
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::progress::Progress;
@@ -32,6 +32,6 @@ pub(in crate::dynamics) fn balanced_positions(
                 .map(|(p, u)| p + u)
                 .collect())
         }
-        (_, None) => linearised_balance(body, method, skinned, load),
+        (_, None) => linear_balance(body, method, skinned, load),
     }
 }

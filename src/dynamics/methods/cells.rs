@@ -8,9 +8,10 @@
 //! steps. If the iterations do not converge, the matrix is factored.
 
 use crate::body::Body;
-use crate::dynamics::methods::flesh::{TwistTerm, add_cells};
+use crate::dynamics::methods::flesh::{TwistTerm, add_cells, add_cells_at_rest};
+use crate::dynamics::methods::frames::CellFrames;
 use crate::dynamics::methods::further::LinearisedTerms;
-use crate::dynamics::{SkinnedLattice, Solver};
+use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::krylov::{ConjugateGradients, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{Assembly, EnergyTerm, Inverse, LinearSolver, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -27,13 +28,15 @@ const CG_CRITERIA: StoppingCriteria = StoppingCriteria {
 
 /// Matrix of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct CellMatrix {
+    /// Method whose frames the cells have.
+    method: Method,
     /// Matrix at the present pose and its solver.
     now: Inverse,
     /// Values of `m M + s Mt`, which do not depend on the pose.
     base: Vec<f64>,
     /// m and s of `base`.
     scales: Option<(f64, f64)>,
-    /// Cell rotations of the present matrix, and whether it includes further terms.
+    /// Rotations of the frames of the present matrix, and whether it includes further terms.
     turns: Vec<Mat3>,
     with_terms: bool,
     /// Iterations, in place of a factorisation at every pose.
@@ -50,7 +53,8 @@ struct IterativeSolver {
 }
 
 impl CellMatrix {
-    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
+    /// Creates the matrix of the frames of a method.
+    pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let symbolic = body.pattern().symbolic();
         let nodes = symbolic.node_count();
         let iterate = match solver {
@@ -66,26 +70,27 @@ impl CellMatrix {
             }),
             false => None,
         };
-        Self::with_inverse(body, Inverse::with_factor(symbolic)?, iterating)
+        Self::with_inverse(method, Inverse::with_factor(symbolic)?, iterating)
     }
 
-    /// Creates a matrix for one or two solves at each pose, by sweeps where these cost less than a factorisation.
+    /// Creates a matrix of the warped method for one or two solves at each pose, by sweeps where these cost less than a factorisation.
     pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
         let mut inverse = Inverse::with_sweeps(body.pattern().symbolic())?;
         inverse.set_tolerance(CG_CRITERIA.tolerance);
-        Self::with_inverse(body, inverse, None)
+        Self::with_inverse(Method::Warped, inverse, None)
     }
 
     fn with_inverse(
-        body: &Body,
+        method: Method,
         mut now: Inverse,
         iterating: Option<IterativeSolver>,
     ) -> Result<Self, SolveError> {
         Ok(Self {
+            method,
             base: vec![0.0; now.matrix().values().len()],
             now,
             scales: None,
-            turns: vec![Mat3::zeros(); body.blocks().len()],
+            turns: Vec::new(),
             with_terms: false,
             iterating,
         })
@@ -100,6 +105,22 @@ impl CellMatrix {
         stiffness: f64,
         further: &LinearisedTerms,
     ) -> Result<(), SolveError> {
+        match self.assemble(body, skinned, mass, stiffness, further)? {
+            // Iterations factor only if they fail.
+            true if self.iterating.is_none() => self.now.adopt_matrix(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Assembles the matrix as [`prepare`](Self::prepare) does, without factoring it; returns whether it has changed.
+    fn assemble(
+        &mut self,
+        body: &Body,
+        skinned: &SkinnedLattice,
+        mass: f64,
+        stiffness: f64,
+        further: &LinearisedTerms,
+    ) -> Result<bool, SolveError> {
         if let Some(iterating) = &mut self.iterating {
             let free = body.pattern().vertex_of_node();
             for (turn, &v) in iterating.turns.iter_mut().zip(free) {
@@ -110,8 +131,9 @@ impl CellMatrix {
         let pattern = body.pattern();
         let alone = further.terms.is_empty() && !self.with_terms;
         self.with_terms = !further.terms.is_empty();
-        if same && alone && self.turns == skinned.cell_turns {
-            return Ok(());
+        let frames = CellFrames::new(self.method, body.cell_weights(), skinned);
+        if same && alone && self.turns == frames.turns() {
+            return Ok(false);
         }
         // Invalid until everything has succeeded.
         self.scales = None;
@@ -130,19 +152,13 @@ impl CellMatrix {
             if let Some(IterativeSolver { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
                 let mut assembly = Assembly::new(pattern, rest);
-                let unturned = Mat3::identity();
-                add_cells(
-                    body,
-                    std::iter::repeat(&unturned),
-                    &mut assembly.scaled_by(stiffness),
-                );
+                add_cells_at_rest(body, &mut assembly.scaled_by(stiffness));
                 rest.factor()?;
             }
         }
         now.set_values(&self.base);
         let mut assembly = Assembly::new(pattern, now);
-        let turns = skinned.cell_turns.iter();
-        add_cells(body, turns, &mut assembly.scaled_by(stiffness));
+        add_cells(body, &frames, &mut assembly.scaled_by(stiffness));
         for term in further.terms {
             term.add_hessian(
                 &further.configuration(),
@@ -150,13 +166,23 @@ impl CellMatrix {
                 &mut assembly.scaled_by(further.factor),
             );
         }
-        match self.iterating {
-            Some(_) => self.now.postpone_factor(),
-            None => self.now.adopt_matrix()?,
-        }
-        self.turns.copy_from_slice(&skinned.cell_turns);
+        self.now.postpone_factor();
+        self.turns.clear();
+        self.turns.extend_from_slice(frames.turns());
         self.scales = Some((mass, stiffness));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Assembles `mass · M + stiffness · A` and returns it, to be factored on first use.
+    pub fn assembled_matrix(
+        &mut self,
+        body: &Body,
+        skinned: &SkinnedLattice,
+        mass: f64,
+        stiffness: f64,
+    ) -> Result<&mut Inverse, SolveError> {
+        self.assemble(body, skinned, mass, stiffness, &LinearisedTerms::EMPTY)?;
+        Ok(&mut self.now)
     }
 
     /// Factors the matrix at the pose if necessary.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energies of the linearised methods as energy terms; displacements are positions.
+//! Energies of the methods with linear forces as energy terms; displacements are positions.
 //!
 //! [`WarpedCells`] is the cell form of [`crate::dynamics::methods::system`]. It has an energy because its rotations do not depend on the flesh. The
 //! vertex form has no energy, as its matrix is not symmetric. [`TwistTerm`] acts on both.
@@ -7,16 +7,20 @@
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::dynamics::forces::Load;
+use crate::dynamics::methods::frames::CellFrames;
 use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::nodal::norm;
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
-/// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight.
+/// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight. With several
+/// frames of a cell their energies are blended.
 pub(in crate::dynamics) struct WarpedCells<'a> {
     pub body: &'a Body,
-    /// R_c of each cell.
+    /// R_c of each cell, in which its flesh is linear.
+    pub frames: CellFrames<'a>,
+    /// The skeleton's rotation at each cell, which turns its weight.
     pub turns: &'a [Mat3],
     pub load: &'a Load<'a>,
 }
@@ -41,19 +45,23 @@ impl WarpedCells<'_> {
         let rest = self.body.rest_shape();
         sums.fill(Vec3::zeros());
         let mut of_cell = CellBuffers::default();
-        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
+        for (c, cell) in self.body.blocks().iter().enumerate() {
             let (d, force) = of_cell.resize(cell.nodes.len());
-            for (d, &a) in d.iter_mut().zip(cell.nodes) {
-                *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
-            }
-            // Stiffness is invariant to translation; subtracting one keeps characters far from the origin exact.
-            let first = d[0];
-            d.iter_mut().for_each(|d| *d -= first);
-            cell.multiply(d, force);
-            let g = self.load.net_gravity(turn) * scale;
-            for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
-                sums[a as usize] += g * w - turn * f;
-            }
+            let mut g = self.load.net_gravity(&self.turns[c]) * scale;
+            self.frames.visit(c, |share, turn| {
+                for (d, &a) in d.iter_mut().zip(cell.nodes) {
+                    *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
+                }
+                // Stiffness is invariant to translation; subtracting one keeps characters far from the origin exact.
+                let first = d[0];
+                d.iter_mut().for_each(|d| *d -= first);
+                cell.multiply(d, force);
+                for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
+                    sums[a as usize] += g * w - turn * f * share;
+                }
+                // The weight counts once, whatever the number of frames.
+                g = Vec3::zeros();
+            });
         }
     }
 }
@@ -63,21 +71,24 @@ impl EnergyTerm for WarpedCells<'_> {
         let rest = self.body.rest_shape();
         let p = at.displacements;
         let mut of_cell = CellBuffers::default();
-        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
+        for (c, cell) in self.body.blocks().iter().enumerate() {
             let first = cell.nodes[0] as usize;
             let (d, force) = of_cell.resize(cell.nodes.len());
-            for (d, &a) in d.iter_mut().zip(cell.nodes) {
-                let a = a as usize;
-                *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
-            }
-            cell.multiply(d, force);
-            let g = self.load.net_gravity(turn);
-            let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);
-            for (((&a, d), f), &w) in nodes {
-                let (square, line) = (0.5 * d.dot(f), g.dot(&p[a as usize]) * w);
-                sum.value += square - line;
-                sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
-            }
+            let mut g = self.load.net_gravity(&self.turns[c]);
+            self.frames.visit(c, |share, turn| {
+                for (d, &a) in d.iter_mut().zip(cell.nodes) {
+                    let a = a as usize;
+                    *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
+                }
+                cell.multiply(d, force);
+                let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);
+                for (((&a, d), f), &w) in nodes {
+                    let (square, line) = (0.5 * share * d.dot(f), g.dot(&p[a as usize]) * w);
+                    sum.value += square - line;
+                    sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
+                }
+                g = Vec3::zeros();
+            });
         }
     }
 
@@ -93,7 +104,7 @@ impl EnergyTerm for WarpedCells<'_> {
     }
 
     fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
-        add_cells(self.body, self.turns.iter(), into);
+        add_cells(self.body, &self.frames, into);
     }
 
     fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
@@ -117,21 +128,25 @@ impl EnergyTerm for WarpedCells<'_> {
 }
 
 /// Adds `Σ_c R_c S_c R_cᵀ` to the assembly.
-pub(in crate::dynamics) fn add_cells<'a>(
-    body: &Body,
-    turns: impl Iterator<Item = &'a Mat3>,
-    into: &mut Assembly,
-) {
+pub(in crate::dynamics) fn add_cells(body: &Body, frames: &CellFrames, into: &mut Assembly) {
     let slots = body.pattern().pair_slots();
-    for (cell, turn) in body.blocks().iter().zip(turns) {
-        let scaled = turn * into.factor();
-        let back = turn.transpose();
-        for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
-            if slot.is_some() {
-                into.add_multiplied_at(*slot, &(scaled * block * back));
+    for (c, cell) in body.blocks().iter().enumerate() {
+        frames.visit(c, |share, turn| {
+            let scaled = turn * (into.factor() * share);
+            let back = turn.transpose();
+            for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
+                if slot.is_some() {
+                    into.add_multiplied_at(*slot, &(scaled * block * back));
+                }
             }
-        }
+        });
     }
+}
+
+/// Adds `Σ_c S_c`, the cells at rest, to the assembly.
+pub(in crate::dynamics) fn add_cells_at_rest(body: &Body, into: &mut Assembly) {
+    let unturned = vec![Mat3::identity(); body.blocks().len()];
+    add_cells(body, &CellFrames::Single(&unturned), into);
 }
 
 /// The term `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`, which keeps flesh from spinning about straight bones.

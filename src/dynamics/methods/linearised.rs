@@ -1,44 +1,137 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Static balance by a linearised method.
+//! St. Venant-Kirchhoff flesh, linearised once a step. [capell2002, §4.2, eqs 15 and 16, corrected]
+//!
+//! A step is one Newton step of the [nonlinear](crate::dynamics::methods::nonlinear) method's, from its first guess p₀: the
+//! flesh carried rigidly along with its bones, held vertices at the pose. With p' = p₀ + d:
+//!
+//! ```text
+//! ((1/h² + α/h) M + (1 + β/h) (V''(p₀) + Mt)) d = t + f_g + F − V'(p₀) − Mt p₀ − M z,   z = ((p₀ − p)/h − v)/h
+//! ```
+//!
+//! z, relative damping, β and gravity are as in [`crate::dynamics::methods::warped`], the twist's t and Mt as in the
+//! nonlinear method.
+//!
+//! **Deviations** from the print. V' and V'' are taken at the carried shape instead of the one before the step, so that
+//! bones that turn far in a step do not strain the flesh: a rigid motion of all bones is exact. The drag μ has its sign corrected
+//! and acts relative to the bones. Cells far from rest take a convex V'' ([`crate::dynamics::methods::step_system`]).
+//!
+//! **Balance** is that of the nonlinear method: at rest the forces are not linearised. Flesh that a step deforms strongly
+//! may overshoot and gain energy, as nothing checks the step; the nonlinear method searches on.
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::forces::Load;
-use crate::dynamics::methods::further::LinearisedTerms;
-use crate::dynamics::methods::system::LinearSystem;
-use crate::dynamics::{Method, SimulationError, SkinnedLattice, Solver, position_error};
+use crate::dynamics::methods::nonlinear::compute_loads;
+use crate::dynamics::methods::patches::DisplacedCells;
+use crate::dynamics::methods::step_system::{StepGuess, StepSystem, step_solver};
+use crate::dynamics::methods::stepper::{
+    FactoredStep, NodalState, Proposal, SplitStep, Step, StepFactor, Stepper,
+};
+use crate::dynamics::{SimulationError, Solver, position_error};
+use crate::elasticity::ElasticModel;
+use crate::solve::{Inverse, SolveError};
 
-/// Returns the positions in balance by a linearised method.
-pub(in crate::dynamics) fn linearised_balance(
-    body: &Body,
-    method: Method,
-    skinned: &SkinnedLattice,
-    load: &Load,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let mut system = LinearSystem::new(body, method, Solver::Factor)?;
-    solve_balance(&mut system, body, skinned, load)
+/// Stepper of the method: system, solver and buffers of a step, one entry per lattice vertex each.
+pub(in crate::dynamics) struct LinearisedStepper {
+    system: StepSystem,
+    solver: Inverse,
+    displacements: Vec<Vec3>,
+    inertia: Vec<Vec3>,
+    forces: Vec<Vec3>,
+    /// Positions at the step's end.
+    positions: Vec<Vec3>,
 }
 
-/// Returns the positions in balance by a system: one Newton step from the skinned shape, exact as forces are linear. Further
-/// terms are linearised there.
-pub(in crate::dynamics) fn solve_balance(
-    system: &mut LinearSystem,
-    body: &Body,
-    skinned: &SkinnedLattice,
-    load: &Load,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let mut p = skinned.places.clone();
-    let further = LinearisedTerms {
-        terms: load.terms,
-        positions: &skinned.places,
-        factor: 1.0,
-    };
-    system.prepare(body, skinned, 0.0, 1.0, &further)?;
-    system.set_forces(body, skinned, load, 1.0, &p);
-    system.add_further_forces(body, &further, 1.0);
-    system.solve(body, &further)?;
-    for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
-        p[v as usize] += d;
+impl LinearisedStepper {
+    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
+        let mut inverse = step_solver(body, solver)?;
+        let zero = vec![Vec3::zeros(); body.node_count()];
+        let model = ElasticModel::StVenantKirchhoff;
+        Ok(Self {
+            system: StepSystem::new(body, model, solver, &mut inverse),
+            solver: inverse,
+            displacements: zero.clone(),
+            inertia: zero.clone(),
+            forces: zero.clone(),
+            positions: zero,
+        })
     }
-    position_error(&p).map_or(Ok(p), Err)
+}
+
+impl Stepper for LinearisedStepper {
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        self.propose(step, nodes)?;
+        self.accept(step, nodes, None)
+    }
+
+    fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
+        Some(self)
+    }
+}
+
+impl SplitStep for LinearisedStepper {
+    fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
+        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
+        let rest = body.rest_shape();
+        for (v, &p) in nodes.positions.iter().enumerate() {
+            let guess = match body.bone_of_vertex()[v] {
+                Some(_) => to.places[v],
+                None => from.carry(to, v, p),
+            };
+            self.positions[v] = guess;
+            self.displacements[v] = guess - rest[v];
+            self.inertia[v] = ((guess - p) / h - nodes.velocities[v]) / h;
+        }
+        let displacements = &self.displacements;
+        compute_loads(body, to, &step.load, displacements, &mut self.forces);
+        let guess = StepGuess {
+            cells: DisplacedCells {
+                turns: None,
+                displacements,
+            },
+            origin: rest,
+            inertia: &self.inertia,
+            forces: &self.forces,
+            terms: step.load.terms,
+        };
+        let mass = 1.0 / (h * h) + step.mass_damping / h;
+        let scales = (mass, step.implicit_stiffness_damping() / h);
+        self.system.solve(body, &mut self.solver, &guess, scales)?;
+        for (d, &v) in self
+            .system
+            .nodes
+            .iter()
+            .zip(body.pattern().vertex_of_node())
+        {
+            self.positions[v as usize] += d;
+        }
+        position_error(&self.positions).map_or(Ok(()), Err)
+    }
+
+    fn proposal(&mut self, _: &Step) -> Result<Proposal<'_>, SimulationError> {
+        Ok(Proposal {
+            positions: &self.positions,
+            factored: FactoredStep {
+                solver: StepFactor::Pending(&mut self.solver),
+                scale: 1.0,
+            },
+        })
+    }
+
+    fn accept(
+        &mut self,
+        step: &Step,
+        nodes: &mut NodalState,
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        if let Some(displaced) = displaced {
+            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+                self.positions[v as usize] += d;
+            }
+            if let Some(error) = position_error(&self.positions) {
+                return Err(error);
+            }
+        }
+        nodes.move_to(&self.positions, step.duration);
+        Ok(())
+    }
 }

@@ -2,13 +2,18 @@
 //! Methods of motion, each a stepper, and the table of their steppers.
 
 pub(super) mod balance;
+pub(super) mod blended;
 pub(super) mod cells;
 pub(super) mod flesh;
+pub(super) mod frames;
 pub(super) mod further;
 pub(super) mod hyperelastic;
+pub(super) mod linear_balance;
 pub(super) mod linearised;
 pub(super) mod modal;
 pub mod nonlinear;
+mod patches;
+mod step_system;
 pub(super) mod stepper;
 pub(super) mod system;
 pub(super) mod vertex;
@@ -20,11 +25,12 @@ use crate::elasticity::ElasticModel;
 use crate::modal::Modes;
 use crate::progress::Silent;
 use hyperelastic::HyperelasticStepper;
+use linearised::LinearisedStepper;
 use modal::ModalStepper;
 use nonlinear::NonlinearStepper;
 use std::sync::Arc;
 use stepper::Stepper;
-use warped::LinearisedStepper;
+use warped::LinearStepper;
 
 /// Returns the stepper of a method. `modes` are for the modal method; `None`: [`DEFAULT_MODE_COUNT`] modes are computed.
 pub(in crate::dynamics) fn build_stepper(
@@ -35,9 +41,12 @@ pub(in crate::dynamics) fn build_stepper(
     let method = settings.method;
     Ok(match method {
         Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
-        Method::Warped | Method::WarpedVertex | Method::Linear => {
-            Box::new(LinearisedStepper::new(body, method, settings.solver)?)
-        }
+        Method::Warped
+        | Method::WarpedVertex
+        | Method::Blended
+        | Method::BlendedPrinted
+        | Method::Linear => Box::new(LinearStepper::new(body, settings)?),
+        Method::Linearised => Box::new(LinearisedStepper::new(body, settings.solver)?),
         Method::Nonlinear => Box::new(NonlinearStepper::new(
             body,
             ElasticModel::StVenantKirchhoff,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Elastic forces of the linearised methods, and the sparse systems of their stiffness. [capell2006, §3.3]
+//! Elastic forces of the methods with linear forces, and the sparse systems of their stiffness. [capell2006, §3.3]
 //!
 //! **Cell form**: `f = Σ_c − R_c S_c (R_cᵀ p − x)`, R_c the skeleton's blended rotation at cell c, known
 //! before the step. It is symmetric, has no ghost forces, and is linear in p: `f = b − A p` with
 //! `A = Σ R_c S_c R_cᵀ + Mt`, `b = Σ R_c S_c x + Σ_β Mt_β T_β(x)`, Mt_β the twist's Hessian of bone β. Its matrix is in
-//! [`crate::dynamics::methods::cells`]. All R_c = 1 gives the global linear method.
+//! [`crate::dynamics::methods::cells`]. All R_c = 1 gives the global linear method. Several R_c of each cell, whose energies are
+//! blended, give blended linearisation ([`crate::dynamics::methods::blended`]).
 //!
 //! **Vertex form**, as printed: [`crate::dynamics::methods::vertex`].
 //!
@@ -16,13 +17,15 @@ use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::flesh::WarpedCells;
+use crate::dynamics::methods::frames::CellFrames;
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::vertex::VertexMatrix;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
-use crate::solve::{NodeMatrix, SolveError, SparseCholesky};
+use crate::solve::{Inverse, NodeMatrix, SolveError, SparseCholesky};
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct LinearSystem {
+    method: Method,
     form: MatrixForm,
     /// Right-hand side, then solution, one entry per free vertex.
     pub nodes: Vec<Vec3>,
@@ -36,27 +39,29 @@ enum MatrixForm {
 }
 
 impl LinearSystem {
-    /// Creates the system of a linearised method.
+    /// Creates the system of a method with linear forces.
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let form = match method {
             Method::WarpedVertex => {
                 MatrixForm::Vertices(Box::new(VertexMatrix::new(body, solver)?))
             }
-            _ => MatrixForm::Cells(Box::new(CellMatrix::new(body, solver)?)),
+            _ => MatrixForm::Cells(Box::new(CellMatrix::new(body, method, solver)?)),
         };
-        Ok(Self::from_form(form, body))
+        Ok(Self::from_form(method, form, body))
     }
 
     /// Creates the system of the cell form for one or two balances at each of many poses.
     pub fn for_balances(body: &Body) -> Result<Self, SolveError> {
         Ok(Self::from_form(
+            Method::Warped,
             MatrixForm::Cells(Box::new(CellMatrix::with_sweeps(body)?)),
             body,
         ))
     }
 
-    fn from_form(form: MatrixForm, body: &Body) -> Self {
+    fn from_form(method: Method, form: MatrixForm, body: &Body) -> Self {
         Self {
+            method,
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             sums: vec![Vec3::zeros(); body.node_count()],
@@ -93,8 +98,15 @@ impl LinearSystem {
     ) {
         match &self.form {
             MatrixForm::Cells(_) => {
+                let frames = CellFrames::new(self.method, body.cell_weights(), skinned);
                 let turns = &skinned.cell_turns;
-                WarpedCells { body, turns, load }.forces(scale, z, &mut self.sums);
+                let cells = WarpedCells {
+                    body,
+                    frames,
+                    turns,
+                    load,
+                };
+                cells.forces(scale, z, &mut self.sums);
             }
             MatrixForm::Vertices(form) => {
                 form.forces(body, skinned, load, scale, z, &mut self.sums)
@@ -135,6 +147,20 @@ impl LinearSystem {
         }
     }
 
+    /// Returns `A z` on the free vertices.
+    pub fn product(&mut self, body: &Body, skinned: &SkinnedLattice, z: &[Vec3]) -> Vec<Vec3> {
+        self.set_forces(body, skinned, &Load::ZERO, 0.0, z);
+        self.nodes.iter().map(|f| -f).collect()
+    }
+
+    /// Solves in place with the factor of the prepared matrix; for the vertex form, that of its symmetric preconditioner.
+    pub fn substitute(&mut self, x: &mut [Vec3]) {
+        match &mut self.form {
+            MatrixForm::Cells(cells) => cells.substitute(x),
+            MatrixForm::Vertices(vertices) => vertices.preconditioner().substitute(x),
+        }
+    }
+
     /// Returns the factored matrix; for the vertex form, that of its symmetric preconditioner.
     ///
     /// # Errors
@@ -144,6 +170,25 @@ impl LinearSystem {
             MatrixForm::Cells(cells) => cells.factored_matrix(),
             MatrixForm::Vertices(vertices) => vertices.factored_matrix(),
         }
+    }
+
+    /// Assembles `mass · M + stiffness · A` of the cell form, to be factored on first use; for the vertex form, that of its symmetric
+    /// preconditioner.
+    ///
+    /// # Errors
+    /// The matrix is singular.
+    pub fn assemble(
+        &mut self,
+        body: &Body,
+        skinned: &SkinnedLattice,
+        mass: f64,
+        stiffness: f64,
+    ) -> Result<&mut Inverse, SolveError> {
+        let cells = match &mut self.form {
+            MatrixForm::Cells(cells) => cells,
+            MatrixForm::Vertices(vertices) => vertices.preconditioner(),
+        };
+        cells.assembled_matrix(body, skinned, mass, stiffness)
     }
 
     /// Solves the transposed system without further terms, as [`solve`](Self::solve) does.

@@ -20,7 +20,7 @@ use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::further::LinearisedTerms;
-use crate::dynamics::{SkinnedLattice, Solver};
+use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::krylov::{Gmres, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -71,7 +71,7 @@ impl VertexMatrix {
             between,
             scales: None,
             turns: vec![Mat3::zeros(); free.len()],
-            preconditioner: CellMatrix::new(body, solver)?,
+            preconditioner: CellMatrix::new(body, Method::Warped, solver)?,
             method: Gmres::new(free.len()),
         })
     }
@@ -79,6 +79,11 @@ impl VertexMatrix {
     /// Returns the factored symmetric matrix of the cell form, which preconditions the vertex form.
     pub fn factored_matrix(&mut self) -> Result<&mut SparseCholesky, SolveError> {
         self.preconditioner.factored_matrix()
+    }
+
+    /// Returns the symmetric matrix of the cell form, which preconditions the vertex form.
+    pub fn preconditioner(&mut self) -> &mut CellMatrix {
+        &mut self.preconditioner
     }
 
     /// Prepares `mass · M + stiffness · A` for [`solve`](Self::solve), with further terms in its preconditioner; does nothing if

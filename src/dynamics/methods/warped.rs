@@ -21,17 +21,24 @@
 
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::methods::blended::{RegionalRest, Regions, StepScales, common_forces};
 use crate::dynamics::methods::further::LinearisedTerms;
+use crate::dynamics::methods::linear_balance::linear_balance;
 use crate::dynamics::methods::stepper::{
-    FactoredStep, NodalState, Proposal, SplitStep, Step, StepFactor, Stepper,
+    FactoredStep, NodalState, Proposal, ResetInput, SplitStep, Step, StepFactor, Stepper,
 };
 use crate::dynamics::methods::system::LinearSystem;
-use crate::dynamics::{Method, SimulationError, Solver, position_error};
+use crate::dynamics::{Method, SimulationError, SimulationSettings, position_error};
 use crate::solve::{NodeMatrix, SolveError};
 
-/// Stepper of the linearised methods: system and buffers of a step.
-pub(in crate::dynamics) struct LinearisedStepper {
+/// Stepper of the methods with linear forces: system and buffers of a step.
+pub(in crate::dynamics) struct LinearStepper {
     system: LinearSystem,
+    /// Regions that solve steps without further terms; `None`: the system does.
+    regions: Option<Regions>,
+    method: Method,
+    /// Scales of the steps in whose rest a simulation starts.
+    scales: StepScales,
     /// One entry per lattice vertex each: operand of A, operand of M, next positions, next velocities.
     elastic: Vec<Vec3>,
     inertial: Vec<Vec3>,
@@ -39,10 +46,19 @@ pub(in crate::dynamics) struct LinearisedStepper {
     velocities: Vec<Vec3>,
 }
 
-impl LinearisedStepper {
-    pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
+impl LinearStepper {
+    /// Creates the stepper of the settings' method.
+    pub fn new(body: &Body, settings: &SimulationSettings) -> Result<Self, SolveError> {
+        let (method, solver) = (settings.method, settings.solver);
         let zero = vec![Vec3::zeros(); body.node_count()];
+        let printed = method == Method::BlendedPrinted;
         Ok(Self {
+            regions: match method.has_regions() {
+                true => Some(Regions::new(body, printed)?),
+                false => None,
+            },
+            method,
+            scales: StepScales::of_settings(settings),
             system: LinearSystem::new(body, method, solver)?,
             elastic: zero.clone(),
             inertial: zero.clone(),
@@ -50,9 +66,62 @@ impl LinearisedStepper {
             velocities: zero,
         })
     }
+
+    /// Returns whether the regions solve a step; their matrices have no further terms.
+    fn is_regional(&self, step: &Step) -> bool {
+        self.regions.is_some() && step.load.terms.is_empty()
+    }
+
+    /// Sets the operands of A and M, the positions at which further terms are linearised (free vertices at the step's start, held ones
+    /// at its end), and the velocities of held vertices.
+    fn set_operands(&mut self, step: &Step, nodes: &NodalState, scales: StepScales) {
+        let (body, from, to) = (step.body, step.from, step.to);
+        let (h, alpha) = (step.duration, step.mass_damping);
+        let beta = step.implicit_stiffness_damping();
+        let regional = self.is_regional(step);
+        let states = nodes.positions.iter().zip(&nodes.velocities).enumerate();
+        for (v, (&p, velocity)) in states {
+            if body.bone_of_vertex()[v].is_some() {
+                let known = (to.places[v] - p) / h;
+                self.positions[v] = to.places[v];
+                self.velocities[v] = known;
+                self.elastic[v] = p * h + known * (scales.stiffness - h * beta);
+                self.inertial[v] = velocity - known;
+                continue;
+            }
+            let skin = (from.carry(to, v, p) - p) / h;
+            self.positions[v] = p;
+            self.elastic[v] = p * h - skin * (h * beta);
+            self.inertial[v] = velocity + skin * (h * alpha);
+            if regional {
+                // Regions solve for the change of velocity.
+                self.elastic[v] += velocity * scales.stiffness;
+                self.inertial[v] = (skin - velocity) * (h * alpha);
+            }
+        }
+    }
 }
 
-impl Stepper for LinearisedStepper {
+impl Stepper for LinearStepper {
+    fn reset(&mut self, start: &ResetInput, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let (body, skinned) = (start.body, start.skinned);
+        nodes.positions = match start.settled {
+            true if self.method.has_regions() => {
+                let mut rest = RegionalRest::new(body, self.method, Some(self.scales))?;
+                match rest.solve(body, skinned, start.load) {
+                    // From the balance of the blended energy flesh finds its rest by itself.
+                    Err(SimulationError::Solve(SolveError::NotConverged)) => {
+                        linear_balance(body, Method::Blended, skinned, start.load)?
+                    }
+                    solved => solved?,
+                }
+            }
+            true => linear_balance(body, self.method, skinned, start.load)?,
+            false => skinned.places.clone(),
+        };
+        Ok(())
+    }
+
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
         self.propose(step, nodes)?;
         self.accept(step, nodes, None)
@@ -63,56 +132,61 @@ impl Stepper for LinearisedStepper {
     }
 }
 
-impl SplitStep for LinearisedStepper {
+impl SplitStep for LinearStepper {
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
-        let (body, from, to) = (step.body, step.from, step.to);
-        let (h, alpha) = (step.duration, step.mass_damping);
-        let beta = step.implicit_stiffness_damping();
-        let (positions, velocities) = (&nodes.positions, &nodes.velocities);
-        let stiffness = h * beta + h * h;
-        for v in 0..body.node_count() {
-            let p = positions[v];
-            if body.bone_of_vertex()[v].is_some() {
-                let known = (to.places[v] - p) / h;
-                self.positions[v] = to.places[v];
-                self.velocities[v] = known;
-                self.elastic[v] = p * h + known * (stiffness - h * beta);
-                self.inertial[v] = velocities[v] - known;
-            } else {
-                let skin = (from.carry(to, v, p) - p) / h;
-                self.positions[v] = p;
-                self.elastic[v] = p * h - skin * (h * beta);
-                self.inertial[v] = velocities[v] + skin * (h * alpha);
-            }
-        }
-        // Free vertices at the start of the step, held ones at its end.
+        let (body, to, h) = (step.body, step.to, step.duration);
+        let (scales, regional) = (StepScales::of_step(step), self.is_regional(step));
+        self.set_operands(step, nodes, scales);
         let further = LinearisedTerms {
             terms: step.load.terms,
             positions: &self.positions,
             factor: h * h,
         };
-        let (system, mass) = (&mut self.system, 1.0 + h * alpha);
-        system.prepare(body, to, mass, stiffness, &further)?;
-        system.set_forces(body, to, &step.load, h, &self.elastic);
-        system.add_further_forces(body, &further, h);
+        let system = &mut self.system;
+        if regional {
+            let operand = (h, &self.elastic[..]);
+            common_forces(body, to, &step.load, operand, &mut system.nodes);
+        } else {
+            system.prepare(body, to, scales.mass, scales.stiffness, &further)?;
+            system.set_forces(body, to, &step.load, h, &self.elastic);
+            system.add_further_forces(body, &further, h);
+        }
         let free = body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node += body.mass_matrix().row_times(v as usize, &self.inertial);
         }
-        system.solve(body, &further)?;
+        match &mut self.regions {
+            Some(regions) if regional => {
+                regions.prepare(body, scales)?;
+                regions.solve(body, to, (h, &self.elastic), &mut system.nodes);
+                for (change, &v) in system.nodes.iter_mut().zip(free) {
+                    *change += nodes.velocities[v as usize];
+                }
+            }
+            _ => system.solve(body, &further)?,
+        }
         for (velocity, &v) in system.nodes.iter().zip(free) {
             self.velocities[v as usize] = *velocity;
-            self.positions[v as usize] = positions[v as usize] + velocity * h;
+            self.positions[v as usize] = nodes.positions[v as usize] + velocity * h;
         }
         position_error(&self.positions).map_or(Ok(()), Err)
     }
 
     fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError> {
+        let h = step.duration;
+        let solver = match self.is_regional(step) {
+            true => {
+                let StepScales { mass, stiffness } = StepScales::of_step(step);
+                let system = &mut self.system;
+                StepFactor::Pending(system.assemble(step.body, step.to, mass, stiffness)?)
+            }
+            false => StepFactor::Made(self.system.factored_matrix()?),
+        };
         Ok(Proposal {
             positions: &self.positions,
             factored: FactoredStep {
-                solver: StepFactor::Made(self.system.factored_matrix()?),
-                scale: step.duration * step.duration,
+                solver,
+                scale: h * h,
             },
         })
     }

@@ -27,8 +27,9 @@ table::settings! {
     /// Settings of a simulation.
     pub struct SimulationSettings {
         /// Method of motion: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any), "warped"
-        /// [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003, §4], and by Newton's method
-        /// "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
+        /// [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "blended" (linear in the frames of the bones, blended by weights
+        /// [capell2002, §4.5]), "blended_printed" (as printed), "linear", "modal" [choi2003, §4], and by Newton's method "nonlinear" (St.
+        /// Venant-Kirchhoff), "linearised" (its first iteration [capell2002, eq. 16]) and "neohookean" (stable for inverted flesh).
         method: Method = Method::Hyperelastic, "", |_| true, "";
         /// Steps per second at least, within 1 %. A frame holds a whole number of steps.
         rate: f64 = 240.0, "1/s", |x| (1.0..=1e5).contains(&x), "between 1 and 100000 steps per second";
@@ -40,7 +41,7 @@ table::settings! {
         stiffness_damping: Option<f64> = None, "s", |x| x >= 0.0, "zero or positive";
         /// Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit.
         max_offset: Option<f64> = None, "", |x| x > 0.0, "a positive part of the body's size";
-        /// Solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
+        /// Solver of hyperelastic, linearised and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
         solver: Solver = Solver::Automatic, "", |_| true, "";
         /// Part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus sway. At 1 hyperelastic
         /// joints are round and keep their volume; other methods show the flesh that bones bend. Sway is always shown in full.

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn motion_ends_in_equilibrium() {
     let bar = BarOptions::default();
     let body = bar.build();
-    // The modal method has no balance of lattice vertices.
-    for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
+    // The modal method has no balance of lattice vertices; that of regions depends on steps.
+    let has_one = |m: &Method| *m != Method::Modal && !m.has_regions();
+    for method in Method::ALL.into_iter().filter(has_one) {
         // Fewer steps where each is a minimisation, and no blow that would invert St. Venant-Kirchhoff flesh.
         let (rate, force, skinned) = match method.model() {
             Some(_) => (48.0, 0.5, 8),

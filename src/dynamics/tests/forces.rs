@@ -15,7 +15,7 @@ fn clear_held(body: &Body, mut forces: Vec<Vec3>) -> Vec<Vec3> {
     forces
 }
 
-fn linearised_methods() -> impl Iterator<Item = Method> {
+fn linear_methods() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|m| m.is_linear())
 }
 
@@ -56,7 +56,7 @@ fn solve_ignores_earlier_calls() {
         wobble_displacements(&body, 2.0),
     );
     let gravity = settings().gravity;
-    for method in linearised_methods() {
+    for method in linear_methods() {
         let mut balance = Equilibrium::new(&body, method).unwrap();
         for angle in [0.2, 1.1, 0.7] {
             balance.set_pose(&bent_pose(&bar, angle)).unwrap();
@@ -84,7 +84,7 @@ fn adjoint_matches_solution() {
         wobble_displacements(&body, 3.0),
         clear_held(&body, wobble_displacements(&body, 1.0)),
     );
-    for method in linearised_methods() {
+    for method in linear_methods() {
         let mut balance = Equilibrium::new(&body, method).unwrap();
         balance.set_pose(&bent_pose(&bar, 1.2)).unwrap();
         let adjoint = balance.adjoint(&g).unwrap();
@@ -120,7 +120,7 @@ fn rest_forces_lead_to_balance() {
     let bar = BarOptions::default();
     let body = bar.build();
     let target = bent_pose(&bar, 0.8);
-    for method in linearised_methods().chain([Method::Modal]) {
+    for method in linear_methods().chain([Method::Modal]) {
         let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
         let rest = wobble_displacements(&body, 1.0);
         sim.reset(&rest_pose(), true, None).unwrap();

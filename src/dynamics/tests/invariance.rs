@@ -6,7 +6,12 @@ use crate::progress::Silent;
 use nalgebra::Rotation3;
 
 /// Methods with linearised steps.
-const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
+const METHODS: [Method; 4] = [
+    Method::Hyperelastic,
+    Method::Warped,
+    Method::Blended,
+    Method::Linearised,
+];
 
 /// Plays a short motion: a bend and a hold, with forces.
 fn simulate_motion(
@@ -120,7 +125,8 @@ fn motion_ignores_numbering() {
 /// The motion hardly depends on the frame rate.
 #[test]
 fn motion_ignores_frame_rate() {
-    for method in METHODS {
+    // The point load folds St. Venant-Kirchhoff flesh, which makes small differences grow.
+    for method in METHODS.into_iter().filter(|m| *m != Method::Linearised) {
         let [a, b, c] = [24, 48, 60].map(|fps| {
             simulate_motion(
                 method,

@@ -21,6 +21,7 @@ mod hyperelastic;
 mod invariance;
 mod joints;
 mod jolts;
+mod local_linear;
 mod modal;
 mod nonlinear;
 mod scenes;
@@ -91,7 +92,11 @@ fn rest_pose_stays_still() {
         (true, Method::Hyperelastic),
         (false, Method::Warped),
         (true, Method::Warped),
+        (false, Method::Blended),
+        (true, Method::BlendedPrinted),
         (false, Method::Linear),
+        (false, Method::Linearised),
+        (true, Method::Linearised),
         (false, Method::Nonlinear),
         (true, Method::NeoHookean),
     ] {
@@ -333,7 +338,7 @@ fn energy_never_grows() {
     let p = bent_pose(&bar, 0.6);
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned.set(&body, Method::Warped, &p).unwrap();
-    let balance = super::methods::linearised::linearised_balance(
+    let balance = super::methods::linear_balance::linear_balance(
         &body,
         Method::Warped,
         &skinned,

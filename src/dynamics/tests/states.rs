@@ -105,10 +105,10 @@ fn bad_settings_are_named() {
             .unwrap();
         assert!(error.to_string().starts_with(name));
     }
-    let error = "blended".parse::<Method>().unwrap_err().to_string();
+    let error = "explicit".parse::<Method>().unwrap_err().to_string();
     assert_eq!(
         error,
-        "there is no method 'blended'; there are: 'hyperelastic', 'warped', 'linear', 'nonlinear', 'neohookean', 'modal', 'warped_vertex'"
+        "there is no method 'explicit'; there are: 'hyperelastic', 'warped', 'blended', 'linear', 'linearised', 'nonlinear', 'neohookean', 'modal', 'warped_vertex', 'blended_printed'"
     );
     assert_eq!("linear".parse::<Method>().unwrap(), Method::Linear);
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::dynamics::methods::flesh::{TwistTerm, WarpedCells};
+use crate::dynamics::methods::frames::CellFrames;
 use crate::elasticity::{Elastic, TangentChoice};
 use crate::solve::newton::RoundedSum;
 use crate::solve::term::tests::{Pin, check_derivatives};
@@ -14,7 +15,7 @@ fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let body = bar.build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned
-        .set(&body, Method::Warped, &bent_pose(&bar, 0.7))
+        .set(&body, Method::Blended, &bent_pose(&bar, 0.7))
         .unwrap();
     let off = wobble_displacements(&body, 0.02);
     (body, skinned, off)
@@ -37,16 +38,21 @@ fn flesh_terms_match_derivatives() {
         increment: None,
     };
     let turns = &skinned.cell_turns;
-    let cells = WarpedCells {
-        body: &body,
-        turns,
-        load: &load,
-    };
+    let weights = body.cell_weights();
+    let frames = [Method::Warped, Method::Blended].map(|m| CellFrames::new(m, weights, &skinned));
+    for frames in frames {
+        let cells = WarpedCells {
+            body: &body,
+            frames,
+            turns,
+            load: &load,
+        };
+        check_derivatives(&cells, at, body.pattern(), 1e-4);
+    }
     let twist = TwistTerm {
         body: &body,
         skinned: &skinned,
     };
-    check_derivatives(&cells, at, body.pattern(), 1e-4);
     check_derivatives(&twist, at, body.pattern(), 1e-4);
     let at = Configuration {
         origin: Some(&skinned.places),
@@ -84,11 +90,13 @@ fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     })
 }
 
-const METHODS: [Method; 6] = [
+const METHODS: [Method; 8] = [
     Method::Hyperelastic,
     Method::Warped,
     Method::WarpedVertex,
+    Method::Blended,
     Method::Linear,
+    Method::Linearised,
     Method::Nonlinear,
     Method::NeoHookean,
 ];
@@ -139,7 +147,9 @@ fn steps_reach_term_balance() {
         (Method::Warped, Solver::Iterate, 40.0, near),
         (Method::WarpedVertex, Solver::Factor, 40.0, near),
         (Method::WarpedVertex, Solver::Iterate, 40.0, near),
+        (Method::Blended, Solver::Factor, 40.0, near),
         (Method::Linear, Solver::Factor, 40.0, near),
+        (Method::Linearised, Solver::Automatic, 40.0, near),
         (Method::Nonlinear, Solver::Automatic, 40.0, near),
     ] {
         let damped = SimulationSettings {
@@ -172,7 +182,13 @@ fn removed_term_leaves_no_trace() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.1, 0.0, 0.0));
-    for method in [Method::Linear, Method::Warped, Method::WarpedVertex] {
+    for method in [
+        Method::Linear,
+        Method::Warped,
+        Method::WarpedVertex,
+        Method::Blended,
+        Method::Linearised,
+    ] {
         let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
         sim.reset(&rest_pose(), true, None).unwrap();
         let before = sim.state();
@@ -206,10 +222,16 @@ fn set_terms_refuses_bad_terms() {
     assert_eq!(error, SimulationError::Term { index: 1 });
     let mut modal = Simulation::new(body, settings().with_method(Method::Modal)).unwrap();
     assert_eq!(
-        modal.set_terms(vec![good]),
+        modal.set_terms(vec![good.clone()]),
         Err(SimulationError::ModalTerms)
     );
     modal.set_terms(Vec::new()).unwrap();
+    let printed = settings().with_method(Method::BlendedPrinted);
+    let mut printed = Simulation::new(bar.build(), printed).unwrap();
+    assert_eq!(
+        printed.set_terms(vec![good]),
+        Err(SimulationError::PrintedTerms)
+    );
 }
 
 /// An implicit step evaluates a term at the end of the step.
@@ -224,6 +246,7 @@ fn implicit_step_evaluates_term_at_end() {
         (Method::Warped, Solver::Iterate),
         (Method::WarpedVertex, Solver::Factor),
         (Method::WarpedVertex, Solver::Iterate),
+        (Method::Blended, Solver::Factor),
         (Method::Linear, Solver::Factor),
         (Method::Nonlinear, Solver::Automatic),
         (Method::NeoHookean, Solver::Automatic),

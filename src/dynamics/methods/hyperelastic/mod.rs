@@ -35,11 +35,9 @@
 //! Cells far from rest take a convex V''. If a step would strain some cell by more than `MAX_STRAIN_CHANGE`, one linearisation is not
 //! accurate enough, and the [chord method](crate::solve::chord) minimises the step's energy, starting with the step's own matrix.
 //!
-//! **Systems** are solved by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep them well conditioned, or by a
-//! factorisation if that costs less. A step that contact displaces is factored.
+//! The system and its solver are in [`crate::dynamics::methods::step_system`]. A step that contact displaces is factored.
 
 mod balance;
-mod cells;
 mod step;
 
 pub(in crate::dynamics) use balance::{balance, forces_at};

@@ -2,21 +2,19 @@
 //! Steps of the hyperelastic method.
 
 use super::balance::{self, compute_loads, nearest_balance};
-use super::cells::CellPatches;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::nonlinear::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
+use crate::dynamics::methods::patches::DisplacedCells;
+use crate::dynamics::methods::step_system::{StepGuess, StepSystem, step_solver};
 use crate::dynamics::methods::stepper::{
     FactoredStep, NodalState, Proposal, ResetInput, SplitStep, Step, StepFactor, Stepper,
 };
 use crate::dynamics::{SimulationError, SkinnedLattice, Solver, position_error};
 use crate::elasticity::TangentChoice;
 use crate::progress::Progress;
-use crate::solve::{
-    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, NewtonError,
-    NodeMatrix, ScalarTerm, SolveError,
-};
+use crate::solve::{Chord, NewtonError, NodeMatrix, SolveError};
 
 /// Largest change of a cell's strain for which one linearisation is used. At half and twice the value an arm whose bones stop suddenly moves
 /// the same; at ten times one changes by 5 % of its sway.
@@ -33,36 +31,18 @@ const CHORD_CRITERIA: Chord = Chord {
     corrections: 24,
 };
 
-/// Bodies with fewer free vertices are factored. At 255, a factorisation with its substitution takes 0.18 ms and iterations 0.10 ms;
-/// below, the saving is too small to give up digits for.
-const MIN_ITERATIVE_VERTICES: usize = 128;
-
-/// Maximum number of iterations with [`Solver::Iterate`], whatever factoring costs. In exact arithmetic conjugate gradients end after as
-/// many iterations as there are unknowns, here those of 667 vertices.
-const MAX_ITERATIONS: usize = 2_000;
-
 /// Stepper of the hyperelastic method: solver and buffers of a step.
 pub(in crate::dynamics) struct HyperelasticStepper {
     /// Chord and Newton solver; its linear solver serves every step.
     balancer: Balancer,
-    /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
-    base: Vec<f64>,
-    scales: Option<(f64, f64)>,
-    cells: CellPatches,
-    /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
-    flight: Vec<Vec3>,
-    /// True if the cheaper of iterations and factoring is chosen whenever the scales change.
-    automatic: bool,
+    system: StepSystem,
     /// Drag C/L, 1/m.
     drag: f64,
-    /// Buffers, one entry per lattice vertex each: sway, then positions at the step's end; z + ẅ after drag, m/s²; non-elastic forces, N; gradient,
-    /// N.
+    /// Buffers, one entry per lattice vertex each: sway, then positions at the step's end; z + ẅ after drag, m/s²; non-elastic forces, N; change
+    /// of the sway, m.
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
-    gradient: Vec<Vec3>,
-    /// Right-hand side, then solution, one entry per free vertex.
-    nodes: Vec<Vec3>,
     change: Vec<Vec3>,
     unconverged: usize,
 }
@@ -79,128 +59,25 @@ fn inertia_diagonal(body: &Body) -> f64 {
 
 impl HyperelasticStepper {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
-        let pattern = body.pattern();
-        let few = pattern.vertex_of_node().len() < MIN_ITERATIVE_VERTICES;
-        let mut inverse = match solver {
-            Solver::Automatic if few => Inverse::with_factor(pattern.symbolic())?,
-            Solver::Factor => Inverse::with_factor(pattern.symbolic())?,
-            Solver::Automatic | Solver::Iterate => Inverse::with_sweeps(pattern.symbolic())?,
-        };
-        if solver == Solver::Iterate {
-            inverse.set_limit(MAX_ITERATIONS);
-        }
-        let mut balancer = Balancer::with_solver(inverse, pattern, body.node_count())?;
+        let mut balancer = Balancer::with_solver(
+            step_solver(body, solver)?,
+            body.pattern(),
+            body.node_count(),
+        )?;
         let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
-            base: vec![0.0; balancer.solver().matrix().values().len()],
-            scales: None,
-            automatic: solver == Solver::Automatic && !few,
-            cells: CellPatches::new(body),
-            flight: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
+            system: StepSystem::new(body, balance::MODEL, solver, balancer.solver()),
             drag: DRAG_COEFFICIENT / inertia_diagonal(body).max(f64::MIN_POSITIVE),
             sway: zero.clone(),
             inertia: zero.clone(),
             forces: zero.clone(),
-            gradient: zero.clone(),
-            nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             change: zero,
             unconverged: 0,
             balancer,
         })
     }
 
-    /// Assembles the matrix that all steps with these scales share, and decides whether iterations cost less than its factorisation.
-    /// The decision depends on the body and the scales alone, so that every step is reproducible.
-    fn assemble_base(&mut self, body: &Body, (mass, damping): (f64, f64)) {
-        let (pattern, solver) = (body.pattern(), self.balancer.solver());
-        let matrix = solver.matrix();
-        matrix.clear();
-        let mut assembly = Assembly::new(pattern, matrix);
-        assembly.scaled_by(mass).add_scalars(body.mass_matrix());
-        let both = &mut assembly.scaled_by(1.0 + damping);
-        both.add_scalars(body.twist_matrix());
-        self.base.copy_from_slice(matrix.values());
-        self.scales = Some((mass, damping));
-        if !self.automatic {
-            return;
-        }
-        // The matrix at rest, loaded by the weight of all flesh.
-        let still = vec![Vec3::zeros(); body.node_count()];
-        let at = Configuration {
-            origin: None,
-            displacements: &still,
-            increment: None,
-        };
-        let elastic = balance::elastic_energy(body, None, TangentChoice::Guarded);
-        let assembly = &mut Assembly::new(pattern, matrix);
-        elastic.add_hessian(&at, false, &mut assembly.scaled_by(1.0 + damping));
-        for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
-            *node = Vec3::repeat(body.mass_matrix().row_sum(v as usize));
-        }
-        let iterations = solver.measure_iterations(&mut self.nodes);
-        solver.enable_sweeps(iterations.is_some());
-    }
-
-    /// Solves one linearisation at the sway: `nodes` then holds d on the free nodes.
-    fn solve(
-        &mut self,
-        body: &Body,
-        skinned: &SkinnedLattice,
-        load: &Load,
-        mass: f64,
-        damping: f64,
-    ) -> Result<(), SimulationError> {
-        let pattern = body.pattern();
-        if self.scales != Some((mass, damping)) {
-            self.assemble_base(body, (mass, damping));
-        }
-        let solver = self.balancer.solver();
-        let at = Configuration {
-            origin: Some(&skinned.places),
-            displacements: &self.sway,
-            increment: None,
-        };
-        for (flight, &v) in self.flight.iter_mut().zip(pattern.vertex_of_node()) {
-            *flight = self.inertia[v as usize] / -mass;
-        }
-        // Their Hessians are in `base`.
-        let forces = ConstantForces {
-            forces: &self.forces,
-        };
-        let inertia = ScalarTerm {
-            matrix: body.mass_matrix(),
-            factor: mass,
-            slope: &self.inertia,
-        };
-        let gradient = &mut self.gradient;
-        for convex in [false, true] {
-            let matrix = solver.matrix();
-            matrix.set_values(&self.base);
-            gradient.fill(Vec3::zeros());
-            let mut assembly = Assembly::new(pattern, matrix);
-            let from = (skinned, &self.sway[..]);
-            let damped = &mut assembly.scaled_by(1.0 + damping);
-            self.cells.linearise(from, convex, gradient, damped);
-            for term in load.terms {
-                term.linearise(&at, convex, gradient, &mut assembly);
-            }
-            for term in [&forces as &dyn EnergyTerm, &inertia] {
-                term.add_gradient(&at, gradient);
-            }
-            for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
-                *node = -gradient[v as usize];
-            }
-            let renewed = solver.adopt_matrix();
-            match renewed.and_then(|()| solver.solve_from(&mut self.nodes, Some(&self.flight))) {
-                Ok(()) => break,
-                Err(error) if convex => return Err(error.into()),
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Computes the sway at the step's end by the chord method, from the matrix that [`solve`](Self::solve) leaves.
+    /// Computes the sway at the step's end by the chord method, from the matrix that [`StepSystem::solve`] leaves.
     fn minimise(
         &mut self,
         body: &Body,
@@ -296,12 +173,28 @@ impl SplitStep for HyperelasticStepper {
             }
         }
         compute_loads(body, to, &step.load, &self.sway, &mut self.forces);
-        self.solve(body, to, &step.load, mass, damping)?;
+        let guess = StepGuess {
+            cells: DisplacedCells {
+                turns: Some(&to.cell_turns),
+                displacements: &self.sway,
+            },
+            origin: &to.places,
+            inertia: &self.inertia,
+            forces: &self.forces,
+            terms: step.load.terms,
+        };
+        let solver = self.balancer.solver();
+        self.system.solve(body, solver, &guess, (mass, damping))?;
         self.change.fill(Vec3::zeros());
-        for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
+        for (d, &v) in self
+            .system
+            .nodes
+            .iter()
+            .zip(body.pattern().vertex_of_node())
+        {
             self.change[v as usize] = *d;
         }
-        let steep = self.cells.max_gradient_norm(&self.change);
+        let steep = self.system.cells.max_gradient_norm(&self.change);
         if steep <= MAX_STRAIN_CHANGE {
             for (sway, d) in self.sway.iter_mut().zip(&self.change) {
                 *sway += d;

@@ -17,7 +17,7 @@ mod tests;
 
 pub(in crate::dynamics) use potential::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
 pub use simulation::{NonlinearIntegrator, NonlinearSettings, NonlinearSimulation};
-pub(in crate::dynamics) use skeletal::{balanced_positions, forces_at};
+pub(in crate::dynamics) use skeletal::{balanced_positions, compute_loads, forces_at};
 pub use statics::{Balance, equilibrium};
 pub(in crate::dynamics) use step::NonlinearStepper;
 

@@ -8,7 +8,7 @@ use super::statics::{Balance, choose_less_inverted, follow_path};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::linearised::linearised_balance;
+use crate::dynamics::methods::linear_balance::linear_balance;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice, position_error};
 use crate::elasticity::ElasticModel;
 use crate::progress::Progress;
@@ -16,7 +16,7 @@ use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Newton, NewtonError, NodeMatrix, Outcome};
 
 /// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
-pub(super) fn compute_loads(
+pub(in crate::dynamics) fn compute_loads(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
@@ -153,7 +153,7 @@ pub(in crate::dynamics) fn balanced_positions(
         forces: zero.clone(),
         zero,
     };
-    let warped = linearised_balance(body, Method::Warped, skinned, load)?;
+    let warped = linear_balance(body, Method::Warped, skinned, load)?;
     let detour = model == ElasticModel::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
     for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {

@@ -6,10 +6,8 @@
 //! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
 //! threads.
 
-use super::balance::MODEL;
 use crate::body::Body;
-use crate::dynamics::SkinnedLattice;
-use crate::elasticity::{Elastic, Elements, TangentChoice};
+use crate::elasticity::{Elastic, ElasticModel, Elements, TangentChoice};
 use crate::solve::{Assembly, BlockSlot, Configuration, sweeps};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -23,8 +21,18 @@ const MIN_PARALLEL_PATCHES: usize = 4;
 /// Index of a missing block: one of its two vertices is held.
 const NO_INDEX: u32 = u32::MAX;
 
-/// All cells of a body, in patches.
-pub(super) struct CellPatches(Vec<CellPatch>);
+/// All cells of a body with an elastic energy, in patches.
+pub(super) struct CellPatches {
+    model: ElasticModel,
+    patches: Vec<CellPatch>,
+}
+
+/// Displaced flesh: displacements of the vertices, m, from rest or from cells that are first rotated by `turns`.
+#[derive(Clone, Copy)]
+pub(super) struct DisplacedCells<'a> {
+    pub turns: Option<&'a [Mat3]>,
+    pub displacements: &'a [Vec3],
+}
 
 /// A patch of neighbouring cells.
 struct CellPatch {
@@ -44,7 +52,7 @@ struct CellPatch {
 
 impl CellPatches {
     /// Cuts a body's cells into patches.
-    pub fn new(body: &Body) -> Self {
+    pub fn new(body: &Body, model: ElasticModel) -> Self {
         let (elements, pattern) = (body.elements(), body.pattern());
         let mut places = vec![NO_INDEX; body.node_count()];
         for (place, node) in sweeps::bandwidth_order(pattern.symbolic())
@@ -65,23 +73,30 @@ impl CellPatches {
             starts.push(starts[starts.len() - 1] + pairs);
         }
         let patches = cells.chunks(PATCH_CELLS);
-        Self(patches.map(|c| CellPatch::new(body, c, &starts)).collect())
+        let patches = patches.map(|c| CellPatch::new(body, c, &starts)).collect();
+        Self { model, patches }
     }
 
-    /// Adds first and second derivatives of the energy at a sway, relative to the carried shape.
+    /// Returns the model of the energy.
+    pub fn model(&self) -> ElasticModel {
+        self.model
+    }
+
+    /// Adds first and second derivatives of the energy of displaced flesh.
     pub fn linearise(
         &mut self,
-        (skinned, sway): (&SkinnedLattice, &[Vec3]),
+        at: DisplacedCells,
         convex: bool,
         gradient: &mut [Vec3],
         into: &mut Assembly,
     ) {
-        let linearise = |patch: &mut CellPatch| patch.linearise(skinned, sway, convex);
-        match self.0.len() {
-            MIN_PARALLEL_PATCHES.. => self.0.par_iter_mut().for_each(linearise),
-            _ => self.0.iter_mut().for_each(linearise),
+        let model = self.model;
+        let linearise = |patch: &mut CellPatch| patch.linearise(model, at, convex);
+        match self.patches.len() {
+            MIN_PARALLEL_PATCHES.. => self.patches.par_iter_mut().for_each(linearise),
+            _ => self.patches.iter_mut().for_each(linearise),
         }
-        for patch in &self.0 {
+        for patch in &self.patches {
             for (&v, g) in patch.vertices.iter().zip(&patch.gradient) {
                 gradient[v as usize] += g;
             }
@@ -98,7 +113,7 @@ impl CellPatches {
             patch.elements.max_gradient_norm(&patch.displacements)
         };
         let most = |a: f64, b: f64| if b <= a { a } else { b };
-        self.0.iter_mut().map(steepest).fold(0.0, most)
+        self.patches.iter_mut().map(steepest).fold(0.0, most)
     }
 }
 
@@ -146,17 +161,19 @@ impl CellPatch {
         }
     }
 
-    fn linearise(&mut self, skinned: &SkinnedLattice, sway: &[Vec3], convex: bool) {
-        self.gather_displacements(sway);
-        for (turn, &cell) in self.turns.iter_mut().zip(&self.cells) {
-            *turn = skinned.cell_turns[cell as usize];
+    fn linearise(&mut self, model: ElasticModel, at: DisplacedCells, convex: bool) {
+        self.gather_displacements(at.displacements);
+        if let Some(turns) = at.turns {
+            for (turn, &cell) in self.turns.iter_mut().zip(&self.cells) {
+                *turn = turns[cell as usize];
+            }
         }
         self.gradient.fill(Vec3::zeros());
         self.blocks.fill(Mat3::zeros());
         let elastic = Elastic {
             elements: &self.elements,
-            model: MODEL,
-            turns: Some(&self.turns),
+            model,
+            turns: at.turns.map(|_| &self.turns[..]),
             slots: &[],
             tangent: TangentChoice::Guarded,
         };
