@@ -30,7 +30,7 @@ fn main() {
             let mut times: Vec<f64> = (0..if vertices > 100_000 { 50 } else { 500 })
                 .map(|_| {
                     let start = Instant::now();
-                    local.set(&points);
+                    local.set(&points, lattice);
                     let done = kernel.embed_into(&local, &mut out);
                     let time = start.elapsed().as_secs_f64();
                     assert!(done.is_ok());

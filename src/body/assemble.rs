@@ -11,7 +11,10 @@ use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
 use super::{Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, Pattern, twist};
 use crate::Vec3;
 use crate::basis::Basis;
-use crate::elasticity::{CellIntegrals, Elements, FleshDomain, Material, PaintFactors, integrate};
+use crate::elasticity::{
+    CellIntegrals, Elements, FleshDomain, Material, PaintFactors, PaintMap, flesh_shares,
+    integrate_shares,
+};
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -31,10 +34,11 @@ pub(super) struct Ingredients<'a> {
     pub settings: &'a BodySettings,
 }
 
-/// Builds a body. `embedding` computes that of the surface.
+/// Builds a body. `embed` computes the surface's embedding. Weights and paint are carried to the functions of level 0, and
+/// from these to details.
 pub(super) fn assemble_body(
     ingredients: &Ingredients<'_>,
-    embedding: impl FnOnce(&Basis) -> Embedding,
+    embed: impl Fn(&Basis) -> Embedding,
     progress: &dyn Progress,
 ) -> Result<Body, BodyError> {
     let &Ingredients {
@@ -53,19 +57,20 @@ pub(super) fn assemble_body(
         settings,
     )?;
     report_progress(progress, 0.0, "Placing the mesh in the lattice")?;
-    let basis = Basis::new(lattice.clone());
-    let embedding = embedding(&basis);
+    let coarse = Basis::new(lattice.clone());
+    let embedding = embed(&coarse);
     check_embedding(surface, lattice, &embedding)?;
 
     report_progress(progress, 0.1, "Carrying weights to the lattice")?;
     let (map, anatomy) = flesh_map(surface, skeleton, settings, progress)?.unzip();
-    let painted = painted_cells(&basis, &embedding, settings, map.as_ref());
-    let mut weights = region_field(skeleton, &basis, &embedding, settings);
+    let painted = paint_map(&coarse, &embedding, settings, map.as_ref());
+    let mut weights = region_field(skeleton, &coarse, &embedding, settings);
 
-    let (blocks, elements, mass) = integrate_cells(ingredients, &basis, &painted, progress)?;
+    let (basis, blocks, elements, mass) = integrate_cells(ingredients, coarse, &painted, progress)?;
+    weights.extend_to_details(&basis);
     report_progress(progress, 0.8, "Tying the flesh to the bones")?;
     let twist = tie_flesh(ingredients, &basis, &painted, &weights);
-    let of_cells = (&twist.cells[..], blocks.volumes());
+    let of_cells = (&twist.cells[..], &blocks.cell_volumes(&basis)[..]);
     let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
     let cell_weights = cell_weights(&basis, &weights);
 
@@ -73,8 +78,9 @@ pub(super) fn assemble_body(
     let fixed: Vec<bool> = held.bone_of_vertex.iter().map(Option::is_some).collect();
     let pattern = Pattern::new(elements.all_corners(), &mass, &fixed, basis.centres())?;
     let region_weights = weights.into_weights();
-    let own_weights = settings.region_weights.as_ref();
-    let skin = embedded_skin(&embedding, &region_weights, own_weights);
+    let (own, vertices) = (settings.region_weights.as_ref(), lattice.vertices().len());
+    let skin = embedded_skin(&embedding, vertices, &region_weights, own);
+    let embedding = with_details(embedding, &basis, embed);
     let size = super::body_size(surface, skeleton, &skin, &embedding, &basis);
     report_progress(progress, 1.0, "done")?;
     Ok(Body {
@@ -106,38 +112,69 @@ pub(super) fn assemble_body(
     })
 }
 
-/// Integrates the flesh in every cell: blocks, elements and mass matrix.
+/// Returns the surface's embedding in all functions, from that in those of level 0.
+fn with_details(
+    coarse: Embedding,
+    basis: &Basis,
+    embed: impl Fn(&Basis) -> Embedding,
+) -> Embedding {
+    match basis.levels() {
+        0 => coarse,
+        _ => embed(basis),
+    }
+}
+
+/// Measures the flesh in every cell, chooses the functions that are independent there, and integrates them: basis, blocks, elements and mass matrix.
 fn integrate_cells(
     ingredients: &Ingredients<'_>,
-    basis: &Basis,
-    painted: &[PaintFactors],
+    coarse: Basis,
+    painted: &PaintMap,
     progress: &dyn Progress,
-) -> Result<(IntegralBlocks, Elements, ScalarMatrix), BodyError> {
-    let integrals = integrate(
-        basis,
-        ingredients.flesh,
-        &ingredients.material,
-        painted,
-        ingredients.settings.level,
-        &|f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage),
-    )?;
-    if integrals.iter().all(|c| c.volume <= 0.0) {
+) -> Result<(Basis, IntegralBlocks, Elements, ScalarMatrix), BodyError> {
+    let &Ingredients {
+        lattice,
+        flesh,
+        material,
+        settings,
+        ..
+    } = ingredients;
+    let level = settings.level.max(settings.basis_levels);
+    let measuring = |f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage);
+    let shares = flesh_shares(lattice, flesh, level, &measuring)?;
+    if shares.cells.iter().flatten().all(|&share| share <= 0.0) {
         return Err(BodyError::NoFlesh);
     }
-    let blocks = IntegralBlocks::new(basis, &integrals);
-    let elements = CellIntegrals::elements(basis, &integrals);
+    let basis = match settings.basis_levels {
+        0 => coarse,
+        levels => Basis::with_levels(lattice.clone(), levels, &shares),
+    };
+    let integrals = integrate_shares(&basis, &shares, &material, painted);
+    let (blocks, elements) = (
+        IntegralBlocks::new(&basis, &integrals),
+        CellIntegrals::elements(&basis, &integrals),
+    );
+    let mass = mass_matrix(&basis, &blocks, &integrals);
+    Ok((basis, blocks, elements, mass))
+}
+
+/// Returns the mass matrix over nodes, kg.
+fn mass_matrix(
+    basis: &Basis,
+    blocks: &IntegralBlocks,
+    integrals: &[CellIntegrals],
+) -> ScalarMatrix {
     let mut mass = basis.matrix();
-    for (cell, c) in blocks.iter().zip(&integrals) {
+    for (cell, c) in blocks.iter().zip(integrals) {
         add_pairs(&mut mass, cell.nodes, &c.mass);
     }
-    Ok((blocks, elements, mass))
+    mass
 }
 
 /// Returns the energy that ties the flesh to the bones.
 fn tie_flesh(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
-    painted: &[PaintFactors],
+    painted: &PaintMap,
     weights: &NodeField,
 ) -> twist::TwistEnergy {
     let &Ingredients {
@@ -150,17 +187,28 @@ fn tie_flesh(
     let regions = twist::regions(skeleton, basis, flesh, &material, weights, settings);
     let factors = match settings.twist_stiffness {
         None => painted,
-        Some(_) => &[],
+        Some(_) => &PaintMap::Plain,
     };
     twist::energy(basis, flesh, &regions, weights, factors)
 }
 
-/// Returns the weights of the bones that each cell follows: the mean over its functions.
+/// Returns the weights of the bones that each element follows: those at its centre, the mean over its corners.
 fn cell_weights(basis: &Basis, weights: &NodeField) -> SkinWeights {
-    let rows: Vec<Vec<f64>> = basis
-        .all_functions()
-        .map(|functions| mean_row(weights, functions))
-        .collect();
+    let at_centre = |element: u32| {
+        let mut row = vec![0.0; weights.columns];
+        for (v, share) in basis.element_row(element) {
+            let from = row.iter_mut().zip(weights.row(v as usize));
+            from.for_each(|(sum, w)| *sum += w * share);
+        }
+        row
+    };
+    let rows: Vec<Vec<f64>> = match basis.levels() {
+        0 => basis
+            .all_functions()
+            .map(|corners| mean_row(weights, corners))
+            .collect(),
+        _ => (0..basis.element_count() as u32).map(at_centre).collect(),
+    };
     weights_from_rows(rows.iter().map(Vec::as_slice), weights.columns)
 }
 
@@ -208,13 +256,14 @@ fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
     weights_from_rows(rows.iter().map(Vec::as_slice), bones.len())
 }
 
-/// Returns the painted factors per cell: the mean over its functions. Empty if nothing is painted.
-fn painted_cells(
+/// Returns the painted factors: per lattice vertex for a body with details, so that the material varies inside a cell, else
+/// per cell, the mean over its corners.
+fn paint_map(
     basis: &Basis,
     embedding: &Embedding,
     settings: &BodySettings,
     flesh: Option<&FleshMap>,
-) -> Vec<PaintFactors> {
+) -> PaintMap {
     let stiffness = flesh.map(|flesh| match &settings.stiffness {
         Some(painted) => flesh.stiffness().zip(painted).map(|(a, b)| a * b).collect(),
         None => flesh.stiffness().collect(),
@@ -222,7 +271,7 @@ fn painted_cells(
     let stiffness = stiffness.or_else(|| settings.stiffness.clone());
     let layers = [&stiffness, &settings.density, &settings.poisson];
     if layers.iter().all(|l| l.is_none()) {
-        return Vec::new();
+        return PaintMap::Plain;
     }
     let mut field = NodeField::gather(basis.len(), 3, embedding, |i, add| {
         for (column, layer) in layers.iter().enumerate() {
@@ -231,17 +280,21 @@ fn painted_cells(
         true
     });
     field.diffuse(basis, |_, row| row.fill(1.0));
-    basis
-        .all_functions()
-        .map(|functions| {
-            let mean = mean_row(&field, functions);
-            PaintFactors {
-                stiffness: mean[0],
-                density: mean[1],
-                poisson: mean[2],
-            }
-        })
-        .collect()
+    let factors = |row: &[f64]| PaintFactors {
+        stiffness: row[0],
+        density: row[1],
+        poisson: row[2],
+    };
+    if settings.basis_levels > 0 {
+        let vertices = (0..basis.len()).map(|v| factors(field.row(v)));
+        return PaintMap::Vertices(vertices.collect());
+    }
+    let cells = basis.all_functions();
+    PaintMap::Cells(
+        cells
+            .map(|corners| factors(&mean_row(&field, corners)))
+            .collect(),
+    )
 }
 
 fn mean_row(field: &NodeField, nodes: &[u32]) -> Vec<f64> {
@@ -348,10 +401,8 @@ fn pin_loose_parts(
     let loose_parts = loose::find(basis, &pinned, twisted)
         .into_iter()
         .map(|(cells, vertices)| {
-            let all: Vec<u32> = cells
-                .iter()
-                .flat_map(|&c| basis.functions(c).iter().copied())
-                .collect();
+            let corners = |c: &u32| basis.lattice().cells()[*c as usize].corners();
+            let all: Vec<u32> = cells.iter().flat_map(corners).copied().collect();
             let (bone, share) = dominant_bone(weights, &all);
             let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
             let small = extent(&in_part) <= SMALL_PART_SIZE * size;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Integrals of all cells in flat arrays.
+//! Integrals of all elements in flat arrays.
 
 use crate::basis::Basis;
 use crate::elasticity::CellIntegrals;
 use crate::range::is_storable;
 use crate::{Mat3, Vec3};
 
-/// The integrals of all cells, concatenated.
+/// The integrals of all elements of a basis, concatenated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct IntegralBlocks {
     node_starts: Vec<u32>,
@@ -18,16 +18,16 @@ pub struct IntegralBlocks {
     fraction: Vec<f64>,
 }
 
-/// One cell of [`IntegralBlocks`].
+/// One element of [`IntegralBlocks`]: a cell, or a part of one in a body with details.
 #[derive(Debug, Clone, Copy)]
 pub struct CellBlocks<'a> {
-    /// Functions that live on the cell.
+    /// Functions that live on the element: those of the cell's corners, then details.
     pub nodes: &'a [u32],
     /// Stiffness of pairs of nodes a ≤ b, row by row, N/m.
     pub stiffness: &'a [Mat3],
     /// `∫ ρ φ_a`, kg.
     pub weight: &'a [f64],
-    /// Index of the cell's first pair among all pairs.
+    /// Index of the element's first pair among all pairs.
     pub first_pair: usize,
 }
 
@@ -60,7 +60,7 @@ impl IntegralBlocks {
         all
     }
 
-    /// Returns whether these are valid integrals over the cells of `basis`; checks data read from outside.
+    /// Returns whether these are valid integrals over the elements of `basis`; checks data read from outside.
     pub(super) fn fits(&self, basis: &Basis) -> bool {
         let cells = basis.all_functions();
         let starts_fit = |starts: &[u32], count: fn(usize) -> usize, len: usize| {
@@ -85,17 +85,17 @@ impl IntegralBlocks {
                 .all(|&x| is_storable(x))
     }
 
-    /// Returns the number of cells.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.volume.len()
     }
 
-    /// Returns whether there are no cells.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.volume.is_empty()
     }
 
-    /// Returns one cell.
+    /// Returns one element.
     #[inline]
     pub fn cell(&self, c: usize) -> CellBlocks<'_> {
         let nodes = self.node_starts[c] as usize..self.node_starts[c + 1] as usize;
@@ -108,17 +108,28 @@ impl IntegralBlocks {
         }
     }
 
-    /// Returns all cells in order.
+    /// Returns all elements in order.
     pub fn iter(&self) -> impl Iterator<Item = CellBlocks<'_>> {
         (0..self.len()).map(|c| self.cell(c))
     }
 
-    /// Returns the volume of flesh per cell, m³.
+    /// Returns the volume of flesh per element, m³.
     pub fn volumes(&self) -> &[f64] {
         &self.volume
     }
 
-    /// Returns the share of each cell that is flesh, 0 to 1.
+    /// Returns the volume of flesh per cell of the lattice, m³.
+    pub(super) fn cell_volumes(&self, basis: &Basis) -> Vec<f64> {
+        let cells = 0..basis.lattice().cells().len() as u32;
+        let volume = |cell| -> f64 {
+            let elements = basis.elements(cell);
+            let own = &self.volume[elements.start as usize..elements.end as usize];
+            own.iter().sum()
+        };
+        cells.map(volume).collect()
+    }
+
+    /// Returns the share of each element that is flesh, 0 to 1.
     pub fn fractions(&self) -> &[f64] {
         &self.fraction
     }

@@ -2,6 +2,7 @@
 //! Checks of a body's inputs before anything is integrated.
 
 use super::{BodyError, BodySettings};
+use crate::basis::{Basis, MAX_LEVELS};
 use crate::elasticity::Material;
 use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -9,6 +10,26 @@ use crate::surface::Surface;
 
 /// Distance outside the lattice, as a part of the mesh's size, up to which a vertex counts as inside.
 const OUTSIDE_TOLERANCE: f64 = 0.01;
+
+/// Largest memory of a body's integrals with details, bytes. The factored matrix takes about as much again, so that a computer with
+/// 16 GB holds both beside other programs.
+const MAX_INTEGRAL_BYTES: u64 = 4 << 30;
+
+/// Refuses levels whose integrals do not fit in memory.
+fn check_memory(lattice: &Lattice, settings: &BodySettings) -> Result<(), BodyError> {
+    let bytes = |levels: usize| Basis::integral_bytes(lattice, levels, settings.level.max(levels));
+    let levels = settings.basis_levels;
+    if bytes(levels) <= MAX_INTEGRAL_BYTES {
+        return Ok(());
+    }
+    let possible = (0..levels).rev().find(|&l| bytes(l) <= MAX_INTEGRAL_BYTES);
+    Err(BodyError::Memory {
+        levels,
+        cells: lattice.cells().len(),
+        gigabytes: bytes(levels) as f64 / 1e9,
+        possible: possible.unwrap_or(0),
+    })
+}
 
 /// Refuses a lattice that was built for another mesh. Some of the skin may lie outside, where cells are extrapolated,
 /// but no more than half of it.
@@ -45,6 +66,10 @@ pub(super) fn check(
     if settings.level > 3 {
         return Err(BodyError::Level(settings.level));
     }
+    if settings.basis_levels > MAX_LEVELS {
+        return Err(BodyError::BasisLevels(settings.basis_levels));
+    }
+    check_memory(lattice, settings)?;
     let followed = lattice.bones().bone_of_vertex.iter().flatten();
     let bones = followed.chain(&lattice.bones().used_bones);
     if let Some(&bone) = bones.max().filter(|&&x| x as usize >= b) {

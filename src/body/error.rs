@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reasons why a body cannot be built.
 
+use crate::basis::MAX_LEVELS;
 use crate::solve::SolveError;
 
 /// Reasons why a body cannot be built.
@@ -66,6 +67,23 @@ pub enum BodyError {
     /// The subdivision level is out of range.
     #[error("level must lie between 0 and 3, not {0}")]
     Level(usize),
+    /// The number of levels of the basis is out of range.
+    #[error("basis_levels must lie between 0 and {MAX_LEVELS}, not {0}")]
+    BasisLevels(usize),
+    /// The levels of the basis need too much memory.
+    #[error(
+        "basis_levels {levels} on a lattice of {cells} cells needs about {gigabytes:.0} GB of memory: use at most {possible}, or a coarser lattice"
+    )]
+    Memory {
+        /// Levels asked for.
+        levels: usize,
+        /// Number of cells of the lattice.
+        cells: usize,
+        /// Memory needed, 10⁹ bytes.
+        gigabytes: f64,
+        /// Largest number of levels that fits.
+        possible: usize,
+    },
     /// The surface and the lattice do not overlap.
     #[error(
         "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"

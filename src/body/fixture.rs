@@ -224,3 +224,46 @@ impl BarOptions {
         }
     }
 }
+
+/// Flesh everywhere.
+pub(crate) struct FullSpace;
+
+impl FleshDomain for FullSpace {
+    fn signed_distance(&self, _: Vec3) -> f64 {
+        -1e9
+    }
+    fn contains(&self, _: Vec3) -> bool {
+        true
+    }
+    fn owner(&self, cell: u32, _: Vec3) -> u32 {
+        cell
+    }
+}
+
+/// Builds the body of a lattice and two bones along z, in flesh that need not have a surface. The lattice's vertices serve as the
+/// painted surface.
+pub(crate) fn body_in(
+    lattice: Lattice,
+    flesh: &dyn FleshDomain,
+    settings: &BodySettings,
+) -> Result<Body, BodyError> {
+    let faces = lattice.cells().iter().flat_map(|cell| {
+        let corners = cell.corners();
+        let triangle = |f: &&[usize]| [f[0], f[1], f[2]].map(|i| corners[i]);
+        cell.faces().iter().map(triangle).collect::<Vec<_>>()
+    });
+    let surface = Arc::new(Surface::new(lattice.vertices().to_vec(), faces.collect()).unwrap());
+    let ingredients = assemble::Ingredients {
+        surface: &surface,
+        skeleton: &Arc::new(BarOptions::default().skeleton()),
+        lattice: &Arc::new(lattice),
+        flesh,
+        material: Material::default(),
+        settings,
+    };
+    assemble::assemble_body(
+        &ingredients,
+        |basis| basis.embed(surface.vertices()),
+        &Silent,
+    )
+}

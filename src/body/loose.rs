@@ -60,18 +60,18 @@ pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec
     }
     // Loose parts that touch each other count as one part.
     let mut groups = DisjointSets::new(basis.len());
-    for (c, functions) in basis.all_functions().enumerate() {
+    for c in 0..part.len() {
         if !held[part[c]] {
-            functions
-                .windows(2)
-                .for_each(|w| _ = groups.join(w[0], w[1]));
+            let corners = basis.lattice().cells()[c].corners();
+            corners.windows(2).for_each(|w| _ = groups.join(w[0], w[1]));
         }
     }
     let mut found: Vec<(usize, Vec<u32>, Vec<u32>)> = Vec::new();
-    for (c, functions) in basis.all_functions().enumerate() {
+    for c in 0..part.len() {
         if held[part[c]] {
             continue;
         }
+        let functions = basis.cell_functions(c as u32);
         let root = groups.root(functions[0]) as usize;
         let at = match found.iter().position(|f| f.0 == root) {
             Some(at) => at,
@@ -83,7 +83,7 @@ pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec
         found[at].1.push(c as u32);
         found[at]
             .2
-            .extend(functions.iter().filter(|&&v| !fixed[v as usize]));
+            .extend(functions.into_iter().filter(|&v| !fixed[v as usize]));
     }
     found
         .into_iter()
@@ -121,8 +121,8 @@ fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
 }
 
 fn cell_nodes(basis: &Basis, cells: &[usize]) -> Vec<u32> {
-    let functions = cells.iter().flat_map(|&c| basis.functions(c as u32));
-    let mut nodes: Vec<u32> = functions.copied().collect();
+    let functions = cells.iter().map(|&c| basis.cell_functions(c as u32));
+    let mut nodes: Vec<u32> = functions.flatten().collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes

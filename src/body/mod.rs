@@ -53,12 +53,12 @@ pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub use settings::BodySettings;
-pub(crate) use stored::{StoredBody, WIDE_ROW_ERROR};
+pub(crate) use stored::StoredBody;
 
 use crate::basis::Basis;
 use crate::elasticity::{Elements, EnclosedFlesh, Material};
 use crate::geometry::aabb;
-use crate::lattice::{Cell, Embedding, Lattice, heading};
+use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
@@ -162,6 +162,18 @@ impl Body {
         &self.basis
     }
 
+    /// Returns whether a node is a detail, whose coefficient turns with the flesh and has no place of its own.
+    #[inline]
+    pub fn is_detail(&self, node: usize) -> bool {
+        node >= self.basis.coarse_len()
+    }
+
+    /// Returns the number of nodes of an element that are no details; these come first.
+    #[inline]
+    pub fn placed_count(&self, nodes: &[u32]) -> usize {
+        nodes.partition_point(|&a| !self.is_detail(a as usize))
+    }
+
     /// Returns the number of nodes: the functions of the basis, with three degrees of freedom each.
     pub fn node_count(&self) -> usize {
         self.basis.len()
@@ -212,20 +224,37 @@ impl Body {
         self.blocks.volumes().iter().sum()
     }
 
-    /// Returns the integrals of all cells.
+    /// Returns the integrals of all elements.
     pub fn blocks(&self) -> &IntegralBlocks {
         &self.blocks
     }
 
-    /// Returns the flesh as pieces with constant gradients, one element per cell in order, for nonlinear energies.
+    /// Returns the flesh as pieces with constant gradients, one element per element of the basis, for nonlinear energies.
     /// Their linear stiffness is that of [`blocks`](Self::blocks).
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
 
+    /// Returns Young's modulus of the flesh in a cell of the lattice, the mean over its pieces by volume, Pa; `None` without
+    /// flesh.
+    pub fn cell_young(&self, cell: u32) -> Option<f64> {
+        let elements = self.basis.elements(cell);
+        self.elements
+            .young(elements.start as usize..elements.end as usize)
+    }
+
     /// Returns the mass matrix over nodes, kg.
     pub fn mass_matrix(&self) -> &ScalarMatrix {
         &self.mass
+    }
+
+    /// Returns `∫ ρ φ_a`, kg: the mass that pulls at a node where all flesh accelerates alike.
+    pub fn carried_mass(&self, node: usize) -> f64 {
+        // The functions of level 0 sum to one.
+        let row = self.mass.row_range(node);
+        let coarse =
+            self.mass.indices()[row.clone()].partition_point(|&b| !self.is_detail(b as usize));
+        self.mass.data()[row][..coarse].iter().sum()
     }
 
     /// Returns the twist stiffness over nodes, N/m, with the sparsity of the mass.
@@ -243,7 +272,7 @@ impl Body {
         &self.region_weights
     }
 
-    /// Returns the bones whose rotation each cell takes, with weights: the mean of its nodes' weights.
+    /// Returns the bones whose rotation each element takes, with weights: the mean of its corners' weights.
     pub fn cell_weights(&self) -> &SkinWeights {
         &self.cell_weights
     }
@@ -391,10 +420,18 @@ impl Body {
         matrix
     }
 
-    /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
+    /// Returns the number of inverted or flat cells with the nodes at `positions[nodes]`: at a corner, or in a piece of a
+    /// body with details.
     pub fn inverted_cell_count(&self, positions: &[Vec3]) -> usize {
-        let inverted = |cell: &&Cell| cell.is_inverted(positions);
-        self.lattice().cells().iter().filter(inverted).count()
+        let cells = self.lattice().cells().iter();
+        if self.basis.levels() == 0 {
+            return cells.filter(|cell| cell.is_inverted(positions)).count();
+        }
+        let inverted = |element| self.elements.is_inverted(element as usize, positions);
+        let cells = 0..cells.len() as u32;
+        cells
+            .filter(|&c| self.basis.elements(c).any(inverted))
+            .count()
     }
 }
 

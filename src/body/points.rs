@@ -4,8 +4,8 @@
 //! Space is divided into voxels of spacing `s/2^level`, with s a part of the body's size, around the middle of the
 //! rest box. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each
 //! axis. Each of its parts counts by a share from the signed distance d: `½ − d/side`, clamped to 0 and 1. The parts
-//! in one cell of the lattice become one point at their centre of mass. Each point carries its volume, its cell and
-//! the values of that cell's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
+//! in one element become one point at their centre of mass. Each point carries its volume, its element and the values of
+//! that element's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
 //!
 //! Points do not depend on the integrand, so an integral over them is as smooth as its integrand. They are built on
 //! first use in bricks of 4³ voxels, bit for bit the same in any order, and kept.
@@ -26,44 +26,44 @@ pub struct FleshPoint {
     pub place: Vec3,
     /// Volume, m³.
     pub volume: f64,
-    /// Cell of the lattice.
-    pub cell: u32,
+    /// Element of the body's basis.
+    pub element: u32,
 }
 
 /// The flesh in a cube of space, by cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brick {
-    /// Points, grouped by cell.
+    /// Points, grouped by element.
     points: Vec<FleshPoint>,
-    /// Values of the functions of each point's cell, in the cell's order, consecutively.
+    /// Values of the functions of each point's element, in the element's order, consecutively.
     values: Vec<f64>,
 }
 
-/// Points of a brick in one cell.
+/// Points of a brick in one element.
 #[derive(Debug, Clone, Copy)]
-pub struct CellPoints<'a> {
-    /// The functions that live on the cell.
+pub struct ElementPoints<'a> {
+    /// The functions that live on the element.
     pub functions: &'a [u32],
     points: &'a [FleshPoint],
     values: &'a [f64],
 }
 
 impl Brick {
-    /// Returns the points, grouped by cell.
+    /// Returns the points, grouped by element.
     pub fn points(&self) -> &[FleshPoint] {
         &self.points
     }
 
-    /// Returns the points cell by cell.
-    pub fn runs<'a>(&'a self, basis: &'a Basis) -> impl Iterator<Item = CellPoints<'a>> {
+    /// Returns the points element by element.
+    pub fn runs<'a>(&'a self, basis: &'a Basis) -> impl Iterator<Item = ElementPoints<'a>> {
         let mut rest = &self.values[..];
         self.points
-            .chunk_by(|a, b| a.cell == b.cell)
+            .chunk_by(|a, b| a.element == b.element)
             .map(move |points| {
-                let functions = basis.functions(points[0].cell);
+                let functions = basis.functions(points[0].element);
                 let (values, others) = rest.split_at(points.len() * functions.len());
                 rest = others;
-                CellPoints {
+                ElementPoints {
                     functions,
                     points,
                     values,
@@ -72,8 +72,8 @@ impl Brick {
     }
 }
 
-impl<'a> CellPoints<'a> {
-    /// Returns the points, each with the values of the cell's functions.
+impl<'a> ElementPoints<'a> {
+    /// Returns the points, each with the values of the element's functions.
     pub fn points(&self) -> impl Iterator<Item = (&'a FleshPoint, &'a [f64])> {
         self.points
             .iter()
@@ -232,8 +232,8 @@ impl FleshPoints {
                 None => self.add_cut_points(centre, h, &mut points),
             }
         }
-        points.sort_by_key(|p| p.cell);
-        let of = |p: &FleshPoint| self.basis.values(p.cell, p.place);
+        points.sort_by_key(|p| p.element);
+        let of = |p: &FleshPoint| self.basis.values(p.element, p.place);
         let values = points.iter().flat_map(of).collect();
         Brick { points, values }
     }
@@ -258,7 +258,7 @@ impl FleshPoints {
         Some(FleshPoint {
             place,
             volume: h.powi(3),
-            cell: self.cell_at(place)?,
+            element: self.element_at(place)?,
         })
     }
 
@@ -274,7 +274,7 @@ impl FleshPoints {
             slope += offset * *distance;
         }
         let outward = slope.try_normalize(0.0).unwrap_or_default();
-        // Volume and first moment about the centre by cell, then those of parts in no cell.
+        // Volume and first moment about the centre by element, then those of parts in no cell.
         let mut sums: Vec<(u32, f64, Vec3)> = Vec::new();
         let (mut volume, mut moment) = (0.0, Vec3::zeros());
         for (&distance, offset) in distances.iter().zip(parts()) {
@@ -284,37 +284,38 @@ impl FleshPoints {
             }
             // The flesh of a part reaches from its far side to the skin.
             let offset = offset - outward * (0.5 * distance + 0.25 * side).max(0.0);
-            let Some(cell) = self.cell_at(centre + offset) else {
+            let Some(element) = self.element_at(centre + offset) else {
                 volume += share;
                 moment += offset * share;
                 continue;
             };
-            match sums.iter_mut().find(|s| s.0 == cell) {
+            match sums.iter_mut().find(|s| s.0 == element) {
                 Some(sum) => {
                     sum.1 += share;
                     sum.2 += offset * share;
                 }
-                None => sums.push((cell, share, offset * share)),
+                None => sums.push((element, share, offset * share)),
             }
         }
-        // Parts just outside the lattice are added to the first cell.
+        // Parts just outside the lattice are added to the first element.
         if let Some(first) = sums.first_mut() {
             first.1 += volume;
             first.2 += moment;
         }
-        for (cell, volume, moment) in sums {
+        for (element, volume, moment) in sums {
             points.push(FleshPoint {
                 place: centre + moment / volume,
                 volume,
-                cell,
+                element,
             });
         }
     }
 
-    /// Returns the cell that owns the flesh at a point; `None` outside the lattice.
-    fn cell_at(&self, place: Vec3) -> Option<u32> {
+    /// Returns the element that owns the flesh at a point; `None` outside the lattice.
+    fn element_at(&self, place: Vec3) -> Option<u32> {
         let lattice = self.basis.lattice();
-        Some(lattice.owner(lattice.locate(place)?, place))
+        let cell = lattice.owner(lattice.locate(place)?, place);
+        Some(self.basis.element_at(cell, place))
     }
 }
 

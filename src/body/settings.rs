@@ -29,8 +29,11 @@ pub struct BodySettings {
     pub twist_radius: Option<Vec<f64>>,
     /// The modelled shape already sags: gravity and elasticity balance at rest.
     pub rest_includes_gravity: bool,
-    /// Subdivisions of each cell for the integrals, 0 to 3.
+    /// Subdivisions of each cell for the integrals, 0 to 3. At least [`basis_levels`](Self::basis_levels) are made.
     pub level: usize,
+    /// Levels of details beyond the functions of the lattice's vertices, 0 to 3, in which the flesh deforms too.
+    /// [`Basis`](crate::basis::Basis)
+    pub basis_levels: usize,
 }
 
 impl Default for BodySettings {
@@ -47,6 +50,7 @@ impl Default for BodySettings {
             twist_radius: None,
             rest_includes_gravity: true,
             level: 1,
+            basis_levels: 0,
         }
     }
 }

@@ -11,17 +11,18 @@ use std::sync::Arc;
 /// Weights below this are dropped from a skin that is interpolated from the lattice.
 const MIN_WEIGHT: f64 = 1e-3;
 
-/// Returns the skin of an embedded surface: each vertex's own weights if it has any, else those of the lattice
-/// around.
+/// Returns the skin of a surface embedded in a lattice of `vertices` vertices: each vertex's own weights if it has any, else
+/// those of the lattice around.
 pub(super) fn embedded_skin(
     embedding: &Embedding,
+    vertices: usize,
     lattice: &SkinWeights,
     own: Option<&SkinWeights>,
 ) -> SkinWeights {
     let rows = (0..embedding.len()).map(|i| -> Vec<(u32, f64)> {
         let mut row: Vec<(u32, f64)> = own.map_or_else(Vec::new, |own| own.row(i).collect());
         if row.is_empty() {
-            for (v, w) in embedding.row(i) {
+            for (v, w) in embedding.row(i).filter(|(v, _)| *v < vertices) {
                 // Outside the lattice, weights extrapolate below zero.
                 let w = w.max(0.0);
                 row.extend(lattice.row(v).map(|(b, x)| (b, x * w)));
@@ -58,7 +59,8 @@ impl Body {
 
     /// Returns the skin weights of embedded points: those of the lattice around them.
     pub fn interpolated_skin(&self, embedding: &Embedding) -> SkinWeights {
-        embedded_skin(embedding, &self.region_weights, None)
+        let vertices = self.basis.coarse_len();
+        embedded_skin(embedding, vertices, &self.region_weights, None)
     }
 
     /// Returns the body's size in a pose, metres: its size at rest times the pose's scale.

@@ -18,7 +18,6 @@ use crate::solve::ScalarMatrix;
 use crate::solve::matrix::StoredMatrix;
 use crate::store::texts;
 use crate::surface::Surface;
-use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::mem::take;
 use std::sync::Arc;
@@ -64,10 +63,6 @@ impl StoredWeights {
 /// Upper bound of a bone's weight: 1 plus rounding.
 const MAX_WEIGHT: f64 = 1.0 + 1e-9;
 
-/// Error for a surface that cannot be written.
-pub(crate) const WIDE_ROW_ERROR: &str =
-    "a vertex of a surface hangs on more than eight lattice vertices";
-
 /// Error for matrices that do not fit.
 const MATRIX_ERROR: &str = "its matrices do not fit its lattice";
 
@@ -79,6 +74,9 @@ pub(crate) struct StoredBody {
     bones: BoneChains,
     flesh: Option<FleshOwnership>,
     parts: Option<CellParts>,
+    /// Levels of details, and which are kept.
+    levels: u8,
+    details: Vec<u32>,
     #[serde(deserialize_with = "texts")]
     names: Vec<String>,
     parents: Vec<Option<u32>>,
@@ -106,23 +104,22 @@ pub(crate) struct StoredBody {
 }
 
 impl Body {
-    /// Returns the body as plain data, with further surfaces embedded in its lattice. `None`: a vertex of a surface
-    /// hangs on more than eight lattice vertices.
+    /// Returns the body as plain data, with further surfaces embedded in its lattice.
     pub(crate) fn to_stored<'a>(
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
-    ) -> Option<StoredBody> {
+    ) -> StoredBody {
         let own: (&Embedding, &SkinWeights) = (&self.embedding, &self.skin);
-        let surfaces: Option<Vec<_>> = std::iter::once(own)
-            .chain(further)
-            .map(|(e, w)| Some((StoredEmbedding::new(e)?, StoredWeights::new(w))))
-            .collect();
-        Some(StoredBody {
+        let surfaces = std::iter::once(own).chain(further);
+        let stored = |(e, w)| (StoredEmbedding::new(e), StoredWeights::new(w));
+        StoredBody {
             vertices: self.lattice().vertices().to_vec(),
             cells: self.lattice().cells().to_vec(),
             bones: self.lattice().bones().clone(),
             flesh: self.lattice().flesh.clone(),
             parts: self.lattice().parts.clone(),
+            levels: self.basis.levels() as u8,
+            details: self.basis.kept_details().to_vec(),
             names: self.skeleton.names().to_vec(),
             parents: self.skeleton.parents().to_vec(),
             heads: self.skeleton.heads().to_vec(),
@@ -145,18 +142,15 @@ impl Body {
                 self.surface.vertices().to_vec(),
                 self.surface.triangles().to_vec(),
             ),
-            surfaces: surfaces?,
+            surfaces: surfaces.map(stored).collect(),
             flesh_map: self.flesh.as_deref().cloned(),
-        })
+        }
     }
 }
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = self.to_stored(std::iter::empty());
-        stored
-            .ok_or_else(|| S::Error::custom(WIDE_ROW_ERROR))?
-            .serialize(serializer)
+        self.to_stored(std::iter::empty()).serialize(serializer)
     }
 }
 
@@ -183,13 +177,18 @@ fn refuse_unless(good: bool, fault: &'static str) -> Result<(), BodyError> {
 impl StoredBody {
     /// Returns the body and the further surfaces; refuses data that would lead out of bounds.
     pub(crate) fn into_body(mut self) -> Result<(Body, FurtherSurfaces), BodyError> {
-        let (k, bones) = (self.vertices.len(), self.names.len());
+        let (k, bones) = (self.node_count(), self.names.len());
         let mut surfaces = self.take_surfaces()?.into_iter();
         let (mass, twist) = self.take_matrices()?;
-        let basis = Basis::new(Arc::new(self.take_lattice()?));
+        let (levels, details) = (usize::from(self.levels), take(&mut self.details));
+        let lattice = Arc::new(self.take_lattice()?);
+        let basis = Basis::restore(lattice, levels, details, self.blocks.len())
+            .ok_or(BodyError::Damaged("its details do not fit its lattice"))?;
         refuse_unless(
             self.blocks.fits(&basis)
-                && self.elements.fits(k, basis.all_functions())
+                && self
+                    .elements
+                    .fits((k, basis.coarse_len()), basis.all_functions())
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
                 && mass.structure_view() == twist.structure_view()
@@ -250,17 +249,23 @@ impl StoredBody {
         Ok((body, surfaces.collect()))
     }
 
+    /// Returns the number of nodes.
+    fn node_count(&self) -> usize {
+        self.vertices.len() + self.details.len()
+    }
+
     /// Takes the embedded surfaces; refuses weights that fit neither the lattice nor the skeleton.
     fn take_surfaces(&mut self) -> Result<FurtherSurfaces, BodyError> {
-        let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
+        let (k, c, b) = (self.node_count(), self.cells.len(), self.names.len());
         refuse_unless(
             self.region_weights.fits(k)
-                && self.cell_weights.fits(c)
+                && self.cell_weights.fits(self.blocks.len())
                 && self.surfaces.iter().all(|(e, w)| w.fits(e.len())),
             "its weights do not fit its lattice",
         )?;
-        let embedded =
-            |(e, w): (StoredEmbedding, StoredWeights)| Some((e.into_embedding(k, c)?, w));
+        let embedded = |(e, w): (StoredEmbedding, StoredWeights)| {
+            Some((e.into_embedding(k, self.vertices.len(), c)?, w))
+        };
         let surfaces = take(&mut self.surfaces).into_iter();
         let surfaces: Option<Vec<_>> = surfaces.map(embedded).collect();
         let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
@@ -280,7 +285,7 @@ impl StoredBody {
 
     /// Takes the matrices of mass and twist.
     fn take_matrices(&mut self) -> Result<(ScalarMatrix, ScalarMatrix), BodyError> {
-        let k = self.vertices.len();
+        let k = self.node_count();
         let [mass, twist] = [&mut self.mass, &mut self.twist].map(|m| take(m).into_matrix(k));
         mass.zip(twist).ok_or(BodyError::Damaged(MATRIX_ERROR))
     }
@@ -308,4 +313,47 @@ fn map_fits(map: &FleshMap, n: usize) -> bool {
         && map.thickness.len() == n
         && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
         && map.thickness.iter().all(|r| *r >= 0.0 && is_storable(*r))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::BodySettings;
+    use crate::body::fixture::BarOptions;
+
+    /// A stored body comes back with its details, and is refused if they do not fit its lattice.
+    #[test]
+    fn wrong_details_are_refused() {
+        let bar = BarOptions {
+            cells_along: 2,
+            cells_across: 1,
+            hexahedra: true,
+            bones: false,
+            settings: BodySettings {
+                basis_levels: 1,
+                ..BodySettings::default()
+            },
+            ..BarOptions::default()
+        };
+        let body = bar.build();
+        let stored = || body.to_stored(std::iter::empty());
+        let (loaded, _) = stored().into_body().unwrap();
+        assert!(loaded.basis() == body.basis());
+        let spoilt: [fn(&mut StoredBody); 8] = [
+            |s| s.levels = 2,
+            |s| s.levels = 0,
+            |s| s.levels = 200,
+            |s| s.details[0] = 0,
+            |s| s.details.swap(0, 1),
+            |s| s.details.truncate(5),
+            |s| s.details.push(u32::MAX),
+            |s| s.details.clear(),
+        ];
+        for (i, spoil) in spoilt.into_iter().enumerate() {
+            let mut bad = stored();
+            spoil(&mut bad);
+            let error = bad.into_body().err();
+            assert!(matches!(error, Some(BodyError::Damaged(_))), "{i}");
+        }
+    }
 }

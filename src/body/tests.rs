@@ -397,3 +397,41 @@ fn pieces_match_stiffness() {
         }
     }
 }
+
+/// Levels whose integrals do not fit in memory are refused before anything is computed, with the largest number that fits.
+#[test]
+fn levels_beyond_memory_are_refused() {
+    let bar = BarOptions {
+        cells_along: 64,
+        cells_across: 4,
+        settings: BodySettings {
+            basis_levels: 3,
+            ..BodySettings::default()
+        },
+        ..BarOptions::default()
+    };
+    let error = bar.try_build().unwrap_err();
+    let BodyError::Memory {
+        levels: 3,
+        cells,
+        possible,
+        ..
+    } = error
+    else {
+        panic!("{error}");
+    };
+    let bytes = |levels| {
+        let plain = BarOptions {
+            settings: BodySettings::default(),
+            ..BarOptions::default()
+        };
+        let body = plain.build();
+        let of_bar = Basis::integral_bytes(body.lattice(), levels, levels);
+        of_bar / body.lattice().cells().len() as u64 * cells as u64
+    };
+    assert!(bytes(possible) < 5 << 30 && bytes(possible + 1) > 4 << 30);
+    assert!(
+        error.to_string().contains(&format!("at most {possible}")),
+        "{error}"
+    );
+}

@@ -131,6 +131,19 @@ impl NodeField {
         }
     }
 
+    /// Adds the rows of details: each takes the values that the functions of level 0 give at its centre.
+    pub fn extend_to_details(&mut self, basis: &Basis) {
+        for function in basis.coarse_len()..basis.len() {
+            let mut row = vec![0.0; self.columns];
+            for (v, share) in basis.coarse_row(function) {
+                let from = row.iter_mut().zip(self.row(v as usize));
+                from.for_each(|(x, y)| *x += y * share);
+            }
+            self.values.extend(row);
+            self.known.push(true);
+        }
+    }
+
     /// Returns the rows as weights: normalised, without negligible entries.
     pub fn into_weights(self) -> SkinWeights {
         let rows = (0..self.known.len()).map(|v| self.row(v));

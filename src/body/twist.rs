@@ -7,7 +7,7 @@ use super::{BodySettings, TwistLoad};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
-use crate::elasticity::{FleshDomain, Material, PaintFactors, TwistRegion};
+use crate::elasticity::{FleshDomain, Material, PaintMap, TwistRegion};
 use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
@@ -60,13 +60,13 @@ pub(super) fn regions(
 /// Lower bound of the default twist radius, as a part of the flesh's mean distance from the bone's line.
 const MIN_RADIUS_SHARE: f64 = 0.25;
 
-/// Returns the weighted mean distance, from a bone's line, of the nodes that follow the bone.
+/// Returns the weighted mean distance, from a bone's line, of the lattice vertices that follow the bone.
 fn mean_breadth(basis: &Basis, weights: &NodeField, bone: u32, head: Vec3, tail: Vec3) -> f64 {
     let Some(axis) = (tail - head).try_normalize(0.0) else {
         return 0.0;
     };
     let (mut sum, mut total) = (0.0, 0.0);
-    for (v, x) in basis.centres().iter().enumerate() {
+    for (v, x) in basis.lattice().vertices().iter().enumerate() {
         let w = weights.row(v)[bone as usize];
         sum += w * (x - head).cross(&axis).norm();
         total += w;
@@ -81,14 +81,14 @@ pub(super) struct TwistEnergy {
     pub cells: Vec<bool>,
 }
 
-/// Integrates the tubes over the flesh inside them. `painted` holds the material factors of the cells, which scale
-/// the tube's stiffness point by point; empty: 1 everywhere.
+/// Integrates the tubes over the flesh inside them. `painted` holds the material factors, which scale the tube's stiffness
+/// point by point.
 pub(super) fn energy(
     basis: &Basis,
     flesh: &dyn FleshDomain,
     regions: &[TwistRegion],
     weights: &NodeField,
-    painted: &[PaintFactors],
+    painted: &PaintMap,
 ) -> TwistEnergy {
     let mut twist = TwistEnergy {
         matrix: basis.matrix(),
@@ -100,25 +100,29 @@ pub(super) fn energy(
         .map(|r| r.samples(basis, flesh))
         .collect();
     for (region, samples) in regions.iter().zip(&sampled) {
-        for ((&c, row), &w) in samples
-            .cells
+        for ((&element, row), &w) in samples
+            .elements
             .iter()
             .zip(&samples.rows)
             .zip(&samples.weights)
         {
             // Flesh in the overlap of two bones' tubes must not be torn between them.
-            let follows: f64 = row
-                .iter()
+            let coarse = || {
+                row.iter()
+                    .filter(|(v, _)| (*v as usize) < basis.coarse_len())
+            };
+            let follows: f64 = coarse()
                 .map(|&(v, s)| s * weights.row(v as usize)[region.bone as usize])
                 .sum();
             if follows <= 0.0 {
                 continue;
             }
-            let w = w * follows * painted.get(c as usize).map_or(1.0, |p| p.stiffness);
-            twist.cells[c as usize] = true;
+            let cell = basis.cell(element);
+            let w = w * follows * painted.factors(cell, coarse().copied()).stiffness;
+            twist.cells[cell as usize] = true;
             let at = |&(v, s): &(u32, f64)| basis.rest_shape()[v as usize] * s;
             let x: Vec3 = row.iter().map(at).sum();
-            let mut products = Vec::with_capacity(36);
+            let mut products = Vec::with_capacity(row.len() * (row.len() + 1) / 2);
             for (i, &(a, s)) in row.iter().enumerate() {
                 products.extend(row[i..].iter().map(|&(_, t)| w * s * t));
                 twist.loads.push(TwistLoad {
@@ -128,7 +132,7 @@ pub(super) fn energy(
                     moment: x * (w * s),
                 });
             }
-            add_pairs(&mut twist.matrix, basis.functions(c), &products);
+            add_pairs(&mut twist.matrix, basis.functions(element), &products);
         }
     }
     // A stable sort keeps the order of summation, and with it the bits.

@@ -162,7 +162,7 @@ impl CyclePass {
         pose: &Pose,
         home: &Isometry3<f64>,
     ) {
-        let shown = transform_points(home, body.lattice_positions());
+        let shown = transform_nodes(home, body.body(), body.lattice_positions());
         let sway = body.sway().map(|sway| rotate_vectors(home, sway));
         let joints = rotate_vectors(home, body.joint_volume());
         let shape = FrameShape {
@@ -176,7 +176,7 @@ impl CyclePass {
 
     /// Returns the largest distance of a lattice vertex between the end and the beginning, after removing the motion of the pass, metres.
     fn measure_gap(&mut self, body: &Simulation, back: &Isometry3<f64>) -> f64 {
-        let end = transform_points(back, body.lattice_positions());
+        let end = transform_nodes(back, body.body(), body.lattice_positions());
         let pairs = self.begin.iter().zip(&end);
         self.gap = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         self.gap
@@ -190,7 +190,7 @@ impl CyclePass {
         let points: Vec<Vec3> = (0..body.body().node_count())
             .map(|v| first.lattice.world(v))
             .collect();
-        let shown = transform_points(last, &points);
+        let shown = transform_nodes(last, body.body(), &points);
         let sway = self
             .first_sway
             .take()
@@ -210,9 +210,13 @@ impl CyclePass {
     }
 }
 
-fn transform_points(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
-    let turn = |p: &Vec3| by.rotation * p + by.translation.vector;
-    points.iter().map(turn).collect()
+/// Moves the nodes of a body; details only turn.
+fn transform_nodes(by: &Isometry3<f64>, body: &Body, nodes: &[Vec3]) -> Vec<Vec3> {
+    let turn = |(v, p): (usize, &Vec3)| match body.is_detail(v) {
+        true => by.rotation * p,
+        false => by.rotation * p + by.translation.vector,
+    };
+    nodes.iter().enumerate().map(turn).collect()
 }
 
 /// Rotates vectors.

@@ -173,10 +173,9 @@ impl Clip {
 fn folding_bones(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
     let (rest, held) = (body.lattice().vertices(), body.bone_of_vertex());
     let mut found = Vec::new();
-    let cells = body.lattice().cells().iter();
-    for (cell, functions) in cells.zip(body.basis().all_functions()) {
+    for cell in body.lattice().cells() {
         let corners = cell.corners();
-        let bones: Option<Vec<u32>> = functions.iter().map(|&v| held[v as usize]).collect();
+        let bones: Option<Vec<u32>> = corners.iter().map(|&v| held[v as usize]).collect();
         let Some(mut bones) = bones else {
             continue;
         };

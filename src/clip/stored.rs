@@ -300,6 +300,7 @@ impl StoredFrame<'_> {
         let lattice = LocalPositions {
             origin: self.origin,
             points: self.points.into_owned(),
+            placed: body.basis().coarse_len(),
         };
         good.then(|| ClipFrame {
             lattice: Arc::new(lattice),

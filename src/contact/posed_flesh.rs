@@ -209,7 +209,7 @@ impl PosedFlesh<'_> {
     /// Returns Young's modulus of the flesh in a cell, Pa; that of the body's material for a cell without flesh.
     pub fn young_of_cell(&self, cell: u32) -> f64 {
         let body = self.skin.body();
-        let young = body.elements().young(cell as usize);
+        let young = body.cell_young(cell);
         young.unwrap_or_else(|| body.material().young())
     }
 
@@ -261,16 +261,25 @@ impl PosedFlesh<'_> {
         (b - a).cross(&(c - a))
     }
 
-    /// Returns the displacement of a displayed point of the skin from the position that the lattice gives it, metres.
+    /// Returns the displacement of a displayed point of the skin from the position that the lattice's vertices alone give it, metres.
     pub fn offset(&self, point: &SkinPoint) -> Vec3 {
-        let embedding = self.skin.body().embedding();
+        let body = self.skin.body();
+        let embedding = body.embedding();
         let corners = self.skin.corners(point.triangle);
         let mut flesh = Vec3::zeros();
         for (v, weight) in corners.into_iter().zip(point.weights) {
-            if weight != 0.0 {
-                let place = embedding.position(v as usize, self.base);
-                flesh += (place + self.vertex_sway(v)) * weight;
+            if weight == 0.0 {
+                continue;
             }
+            let place = match body.basis().levels() {
+                0 => embedding.position(v as usize, self.base) + self.vertex_sway(v),
+                _ => {
+                    let row = embedding.row(v as usize);
+                    let row = row.filter(|(a, _)| !body.is_detail(*a));
+                    row.map(|(a, share)| self.node(a) * share).sum()
+                }
+            };
+            flesh += place * weight;
         }
         self.point(point) - flesh
     }

@@ -352,17 +352,26 @@ impl ContactSkin {
     }
 }
 
-/// Returns for each cell of a body the cells that share a node with it, itself included, ascending.
+/// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
 fn cell_neighbours(body: &Body) -> Vec<Vec<u32>> {
-    let supports = body.basis().supports();
-    let of = |functions: &[u32]| {
-        let around = functions.iter().flat_map(|&a| &supports[a as usize]);
+    let cells = body.lattice().cells();
+    let mut around_vertex = vec![Vec::new(); body.lattice().vertices().len()];
+    for (c, cell) in (0u32..).zip(cells) {
+        cell.corners()
+            .iter()
+            .for_each(|&v| around_vertex[v as usize].push(c));
+    }
+    let of = |cell: &crate::lattice::Cell| {
+        let around = cell
+            .corners()
+            .iter()
+            .flat_map(|&v| &around_vertex[v as usize]);
         let mut all: Vec<u32> = around.copied().collect();
         all.sort_unstable();
         all.dedup();
         all
     };
-    body.basis().all_functions().map(of).collect()
+    cells.iter().map(of).collect()
 }
 
 /// Groups the cells of a body by the cube, one cell size wide, that holds their centre.

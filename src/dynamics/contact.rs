@@ -84,7 +84,8 @@ impl Simulation {
             return Ok(None);
         };
         let entry = self.touching.as_ref().map_or(0, |t| t.entry);
-        let lattice = LocalPositions::new(self.lattice_positions());
+        let placed = self.body().basis().coarse_len();
+        let lattice = LocalPositions::with_details(self.lattice_positions(), placed);
         let posed = (posed, self.settings.max_offset);
         presenter
             .part_surface(parting, posed, &lattice, entry)

@@ -297,9 +297,14 @@ impl Simulation {
 
     /// Returns twice the kinetic energy, J.
     fn motion_energy(&self) -> f64 {
-        let mass = self.body.mass_matrix();
+        let body = &self.body;
         let now = self.nodes.velocities.iter().enumerate();
-        now.map(|(v, u)| mass.row_sum(v) * u.norm_squared()).sum()
+        if body.basis().levels() == 0 {
+            let energy = |(v, u): (usize, &Vec3)| body.carried_mass(v) * u.norm_squared();
+            return now.map(energy).sum();
+        }
+        let (mass, all) = (body.mass_matrix(), &self.nodes.velocities);
+        now.map(|(v, u)| u.dot(&mass.row_times(v, all))).sum()
     }
 }
 

@@ -9,12 +9,12 @@ use crate::{Mat3, Vec3};
 /// Flesh frozen to its bones at one pose; buffers are allocated once.
 #[derive(Debug, Clone)]
 pub(super) struct SkinnedLattice {
-    /// T(x) of each lattice vertex, metres. Bone vertices follow the full affine map of their bone; held ones without a dominant bone
-    /// follow the artist's skin (blended linearly).
+    /// T(x) of each lattice vertex, metres, and zero for details. Bone vertices follow the full affine map of their bone; held ones
+    /// without a dominant bone follow the artist's skin (blended linearly).
     pub places: Vec<Vec3>,
-    /// Blended rotation at each lattice vertex.
+    /// Blended rotation at each node's centre.
     pub turns: Vec<Mat3>,
-    /// Skeleton's rotation at each cell, which warps its stiffness and turns its share of gravity.
+    /// Skeleton's rotation at each element, which warps its stiffness and turns its share of gravity.
     pub cell_turns: Vec<Mat3>,
     /// Rotation of each bone; set with the blended methods only.
     pub bone_turns: Vec<Mat3>,
@@ -53,6 +53,9 @@ impl SkinnedLattice {
                     self.turns[v] = turn.to_rotation_matrix().into_inner();
                 }
                 None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
+            }
+            if body.is_detail(v) {
+                self.places[v] = Vec3::zeros();
             }
         }
         if method != Method::Linear {
@@ -97,7 +100,8 @@ impl SkinnedLattice {
 }
 
 /// Returns the position to which bones carry a rest point of the flesh around a lattice vertex: by the map of the bone that holds
-/// the vertex, as the artist's skin if several bones hold it, and by blended rigid motions if it is free.
+/// the vertex, as the artist's skin if several bones hold it, and by blended rigid motions if it is free. The coefficient of a detail
+/// only turns.
 pub(super) fn carried_position(
     body: &Body,
     poses: &BonePoses,
@@ -107,6 +111,7 @@ pub(super) fn carried_position(
 ) -> Vec3 {
     let weights = body.region_weights().row(v);
     match body.bone_of_vertex()[v] {
+        _ if body.is_detail(v) => poses.rotation(weights) * x,
         Some(_) if body.is_skinned(v) => poses.linear_blend(weights, x),
         Some(bone) => pose.maps()[bone as usize].apply(x),
         None => poses.place(weights, x),

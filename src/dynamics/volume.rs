@@ -147,18 +147,19 @@ fn cell_stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     (0..body.elements().len()).map(stretch).collect()
 }
 
-/// Returns φ of each cell, from the share of the cell that flesh fills.
+/// Returns φ of each element, from the share of its cell that flesh fills.
 fn volume_weights(body: &Body) -> Vec<f64> {
-    let (lattice, elements) = (body.lattice(), body.elements());
-    let of = |(e, cell): (usize, &Cell)| {
-        let corners = lattice.corners(e as u32);
-        let flesh: f64 = elements.pieces(e).map(|piece| piece.volume).sum();
+    let (lattice, elements, basis) = (body.lattice(), body.elements(), body.basis());
+    let of = |(c, cell): (u32, &Cell)| {
+        let corners = lattice.corners(c);
+        let pieces = basis.elements(c).flat_map(|e| elements.pieces(e as usize));
+        let flesh: f64 = pieces.map(|piece| piece.volume).sum();
         let share = flesh / cell.volume(&corners).abs().max(f64::MIN_POSITIVE);
         let (from, to) = FILLED_SHARES;
         let part = ((share - from) / (to - from)).clamp(0.0, 1.0);
-        part * part * (3.0 - 2.0 * part)
+        std::iter::repeat_n(part * part * (3.0 - 2.0 * part), basis.elements(c).len())
     };
-    lattice.cells().iter().enumerate().map(of).collect()
+    (0u32..).zip(lattice.cells()).flat_map(of).collect()
 }
 
 /// Flesh carried by bones at a pose.

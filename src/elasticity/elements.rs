@@ -10,11 +10,14 @@ use crate::range::{all_storable, is_storable};
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
+use std::ops::Range;
 
 /// Elements over any number of nodes, each with pieces of constant gradients.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Elements {
     nodes: usize,
+    /// Number of nodes with a place, which come first; the others are details.
+    placed: usize,
     corner_starts: Vec<u32>,
     corners: Vec<u32>,
     piece_starts: Vec<u32>,
@@ -42,8 +45,15 @@ pub struct ElementPiece<'a> {
 impl Elements {
     /// Starts without elements, over `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
+        Self::with_details(nodes, nodes)
+    }
+
+    /// Starts without elements, over `placed` nodes whose functions sum to one, and details up to `nodes` nodes. Every element has
+    /// the former first.
+    pub fn with_details(nodes: usize, placed: usize) -> Self {
         Self {
             nodes,
+            placed,
             corner_starts: vec![0],
             corners: Vec::new(),
             piece_starts: vec![0],
@@ -90,10 +100,10 @@ impl Elements {
         all
     }
 
-    /// Returns whether stored elements have the given corners over `nodes` nodes and sound numbers.
+    /// Returns whether stored elements have the given corners over `nodes` nodes, of which `placed` have a place, and sound numbers.
     pub(crate) fn fits<'a>(
         &self,
-        nodes: usize,
+        (nodes, placed): (usize, usize),
         corners: impl ExactSizeIterator<Item = &'a [u32]>,
     ) -> bool {
         let runs = |starts: &[u32], count: usize, len: usize| {
@@ -104,6 +114,7 @@ impl Elements {
         };
         let pieces = self.volumes.len();
         let fit = self.nodes == nodes
+            && self.placed == placed
             && self.corners.iter().all(|&v| (v as usize) < nodes)
             && runs(&self.corner_starts, corners.len(), self.corners.len())
             && runs(&self.piece_starts, corners.len(), pieces)
@@ -126,6 +137,12 @@ impl Elements {
     /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes
+    }
+
+    /// Returns whether a node has a place, and takes part in a translation.
+    #[inline]
+    pub(super) fn is_placed(&self, node: u32) -> bool {
+        (node as usize) < self.placed
     }
 
     /// Returns the number of elements.
@@ -163,10 +180,23 @@ impl Elements {
         })
     }
 
-    /// Returns Young's modulus of an element, the mean over its pieces by volume, Pa; `None` without flesh.
-    pub fn young(&self, element: usize) -> Option<f64> {
+    /// Returns whether a piece of an element is inverted or flat with the nodes at `positions`.
+    pub(crate) fn is_inverted(&self, element: usize, positions: &[Vec3]) -> bool {
+        let corners = self.corners(element);
+        self.pieces(element).any(|piece| {
+            let both = corners.iter().zip(piece.gradients);
+            let map: Mat3 = both
+                .map(|(&a, g)| positions[a as usize] * g.transpose())
+                .sum();
+            let volume = map.determinant();
+            volume.is_nan() || volume <= 0.0
+        })
+    }
+
+    /// Returns Young's modulus of some elements, the mean over their pieces by volume, Pa; `None` without flesh.
+    pub fn young(&self, elements: Range<usize>) -> Option<f64> {
         let (mut sum, mut volume) = (0.0, 0.0);
-        for piece in self.pieces(element) {
+        for piece in elements.flat_map(|e| self.pieces(e)) {
             let (lame, shear) = (piece.lame, piece.shear);
             sum += piece.volume * shear * (3.0 * lame + 2.0 * shear) / (lame + shear);
             volume += piece.volume;
@@ -183,9 +213,11 @@ impl Elements {
         }
     }
 
-    /// Returns a subset of the elements over `nodes` nodes, renumbered by `renamed`.
-    pub fn subset(&self, chosen: &[u32], nodes: usize, renamed: impl Fn(u32) -> u32) -> Self {
-        let mut part = Self::new(nodes);
+    /// Returns a subset of the elements over `nodes`, some nodes in ascending order, renumbered by their place there.
+    pub fn subset(&self, chosen: &[u32], nodes: &[u32]) -> Self {
+        let renamed = |v: u32| nodes.partition_point(|&w| w < v) as u32;
+        let placed = nodes.partition_point(|&v| self.is_placed(v));
+        let mut part = Self::with_details(nodes.len(), placed);
         for &e in chosen {
             let corners = self.corners(e as usize).iter();
             let corners: Vec<u32> = corners.map(|&v| renamed(v)).collect();
@@ -314,14 +346,14 @@ mod tests {
         for (young, poisson) in [(2e4, 0.45), (3.0, 0.0), (1e9, -0.6)] {
             let material = Material::new(young, poisson, 600.0).unwrap();
             let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &material);
-            let found = elements.young(0).unwrap();
+            let found = elements.young(0..1).unwrap();
             approx::assert_relative_eq!(found, young, max_relative = 1e-12);
-            let stiffer = elements.with_scaled_stiffness(2.5).young(0).unwrap();
+            let stiffer = elements.with_scaled_stiffness(2.5).young(0..1).unwrap();
             approx::assert_relative_eq!(stiffer, 2.5 * young, max_relative = 1e-12);
         }
         let mut empty = Elements::new(4);
         empty.push(&[0, 1, 2, 3], []);
-        assert_eq!(empty.young(0), None);
+        assert_eq!(empty.young(0..1), None);
     }
 
     /// Elements of other cells and damaged elements do not fit.
@@ -336,8 +368,9 @@ mod tests {
         ];
         let tets = [[0, 1, 2, 3], [1, 2, 3, 4]];
         let good = Elements::tetrahedra(&x, &tets, &Material::default());
-        let fits =
-            |elements: &Elements, tets: &[[u32; 4]]| elements.fits(5, tets.iter().map(|t| &t[..]));
+        let fits = |elements: &Elements, tets: &[[u32; 4]]| {
+            elements.fits((5, 5), tets.iter().map(|t| &t[..]))
+        };
         assert!(fits(&good, &tets));
         assert!(!fits(&good, &tets[..1]) && !fits(&good, &[[0, 1, 2, 3], [1, 2, 4, 3]]));
         let spoilt: [fn(&mut Elements); 8] = [

@@ -3,18 +3,15 @@
 //!
 //! On a piece with constant gradients g_a the displacement gradient is `H = Σ_a u_a g_aᵀ`. The energy is the piece's
 //! volume times the density of the [`ElasticModel`]. Its derivative by corner a is `|T| P g_a`; the Hessian's block of
-//! corners a and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter, so a body far from the origin
-//! loses no digits.
+//! corners a and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter, and details, which do not take part in
+//! a translation. So a body far from the origin loses no digits.
 
 use super::elements::{ElementPiece, Elements};
 use super::model::{Curvature, Density, ElasticModel, TangentProducts};
 use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
-
-/// Largest number of corners of an element, and of pairs with each corner also paired with itself: a hexahedron's.
-const MAX_CORNERS: usize = 8;
-const MAX_PAIRS: usize = MAX_CORNERS * (MAX_CORNERS + 1) / 2;
+use smallvec::SmallVec;
 
 /// Deformation of flesh: displacements of the nodes, over elements that may first be rotated as a whole.
 ///
@@ -56,10 +53,10 @@ impl<'a> Deformation<'a> {
         }
     }
 
-    /// Returns F − I on a piece.
+    /// Returns F − I on a piece of an element, whose functions have `gradients` there.
     #[inline]
-    pub fn gradient(&self, element: usize, corners: &[u32], gradients: &[Vec3]) -> Mat3 {
-        let h = displacement_gradient(corners, gradients, self.displacements);
+    pub fn gradient(&self, elements: &Elements, element: usize, gradients: &[Vec3]) -> Mat3 {
+        let h = elements.displacement_gradient(element, gradients, self.displacements);
         match self.turns {
             Some(turns) => h + (turns[element] - Mat3::identity()),
             None => h,
@@ -82,9 +79,8 @@ impl Elements {
         let deformation = u.into();
         let mut sum = RoundedSum::default();
         for e in 0..self.len() {
-            let corners = self.corners(e);
             for piece in self.pieces(e) {
-                let h = deformation.gradient(e, corners, piece.gradients);
+                let h = deformation.gradient(self, e, piece.gradients);
                 let value = piece.density(model).value(&h) * piece.volume;
                 sum.value += value;
                 sum.rounding +=
@@ -121,7 +117,7 @@ impl Elements {
             let far = corners.iter().map(|&a| u[a as usize].amax());
             let far = far.fold(0.0, f64::max);
             for piece in self.pieces(e) {
-                let h = deformation.gradient(e, corners, piece.gradients);
+                let h = deformation.gradient(self, e, piece.gradients);
                 let stress = piece.density(model).stress(&h) * piece.volume;
                 let mut steepest: f64 = 0.0;
                 for (&a, g) in corners.iter().zip(piece.gradients) {
@@ -197,24 +193,25 @@ impl Elements {
         mut force: impl FnMut(u32, Vec3),
         mut visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        let mut blocks = [Mat3::zeros(); MAX_PAIRS];
-        let mut turned = [TangentProducts::default(); MAX_CORNERS];
+        // In place for the pairs of a hexahedron's corners.
+        let mut blocks: SmallVec<[Mat3; 36]> = SmallVec::new();
+        let mut turned: SmallVec<[TangentProducts; 8]> = SmallVec::new();
         let mut number = 0;
         for e in 0..self.len() {
             let corners = self.corners(e);
             let n = corners.len();
-            let blocks = &mut blocks[..n * (n + 1) / 2];
-            let turned = &mut turned[..n];
-            blocks.fill(Mat3::zeros());
+            turned.resize(n, TangentProducts::default());
+            blocks.clear();
+            blocks.resize(n * (n + 1) / 2, Mat3::zeros());
             for piece in self.pieces(e) {
-                let h = deformation.gradient(e, corners, piece.gradients);
+                let h = deformation.gradient(self, e, piece.gradients);
                 let density = piece.density(model);
                 let stress = density.stress(&h) * piece.volume;
                 for (&corner, g) in corners.iter().zip(piece.gradients) {
                     force(corner, stress * g);
                 }
                 let tangent = density.tangent(&h, curvature(&h));
-                tangent.add_blocks(piece.gradients, piece.volume, turned, blocks);
+                tangent.add_blocks(piece.gradients, piece.volume, &mut turned, &mut blocks);
             }
             let mut pair = 0;
             for (i, &a) in corners.iter().enumerate() {
@@ -231,9 +228,8 @@ impl Elements {
     pub fn max_gradient_norm(&self, u: &[Vec3]) -> f64 {
         let mut most: f64 = 0.0;
         for e in 0..self.len() {
-            let corners = self.corners(e);
             for piece in self.pieces(e).filter(|piece| piece.volume > 0.0) {
-                let h = displacement_gradient(corners, piece.gradients, u);
+                let h = self.displacement_gradient(e, piece.gradients, u);
                 // NaN counts as steep.
                 let norm = h.norm_squared();
                 most = if norm <= most { most } else { norm };
@@ -246,14 +242,35 @@ impl Elements {
     pub fn inverted_piece_count<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
         let deformation = u.into();
         let inverted = |e: usize| {
-            let corners = self.corners(e);
             self.pieces(e)
                 .filter(|piece| piece.volume > 0.0)
-                .map(|piece| deformation.gradient(e, corners, piece.gradients))
+                .map(|piece| deformation.gradient(self, e, piece.gradients))
                 .filter(|h| (Mat3::identity() + h).determinant() <= 0.0)
                 .count()
         };
         (0..self.len()).map(inverted).sum()
+    }
+}
+
+impl Elements {
+    /// Returns `H = Σ_a u_a g_aᵀ`. The gradients of placed nodes sum to zero, so their displacements count relative to the first
+    /// one's.
+    #[inline]
+    fn displacement_gradient(&self, element: usize, gradients: &[Vec3], u: &[Vec3]) -> Mat3 {
+        let corners = self.corners(element);
+        let mut h = Mat3::zeros();
+        let Some(&first) = corners.first() else {
+            return h;
+        };
+        let first = u[first as usize];
+        for (&a, g) in corners.iter().zip(gradients).skip(1) {
+            let displaced = match self.is_placed(a) {
+                true => u[a as usize] - first,
+                false => u[a as usize],
+            };
+            h += displaced * g.transpose();
+        }
+        h
     }
 }
 
@@ -269,20 +286,6 @@ impl ElementPiece<'_> {
     fn stiffness_scale(&self) -> f64 {
         self.lame.abs() + 2.0 * self.shear
     }
-}
-
-/// Returns `H = Σ_a u_a g_aᵀ`; the gradients sum to zero, so displacements count relative to the first corner's.
-#[inline]
-fn displacement_gradient(corners: &[u32], gradients: &[Vec3], u: &[Vec3]) -> Mat3 {
-    let mut h = Mat3::zeros();
-    let Some(&first) = corners.first() else {
-        return h;
-    };
-    let first = u[first as usize];
-    for (&a, g) in corners.iter().zip(gradients).skip(1) {
-        h += (u[a as usize] - first) * g.transpose();
-    }
-    h
 }
 
 #[cfg(test)]

@@ -24,16 +24,20 @@
 
 pub mod elements;
 pub mod energy;
+pub mod flesh;
 pub mod integrals;
 pub mod model;
+pub mod paint;
 pub mod term;
 pub mod twist;
 
 use crate::range::is_sound;
 pub use elements::{ElementPiece, Elements};
 pub use energy::Deformation;
-pub use integrals::{CellIntegrals, EnclosedFlesh, FleshDomain, PaintFactors, integrate};
+pub use flesh::{EnclosedFlesh, FleshDomain, flesh_shares};
+pub use integrals::{CellIntegrals, integrate, integrate_shares};
 pub use model::{Curvature, ElasticModel, ElasticModelError};
+pub use paint::{PaintFactors, PaintMap};
 pub use term::{Elastic, TangentChoice};
 pub use twist::{TwistRegion, TwistSamples};
 

@@ -10,7 +10,7 @@
 //! Deviation: Ω_β is a thin tube, often thinner than a cell's subdivision. So it is not assembled from
 //! the cells' tetrahedra, but integrated by its own points: along the bone, on rings around it.
 
-use super::integrals::FleshDomain;
+use super::flesh::FleshDomain;
 use crate::Vec3;
 use crate::basis::{Basis, BasisRow};
 use crate::lattice::Lattice;
@@ -41,8 +41,8 @@ pub struct TwistRegion {
 /// Points of the tube that lie in flesh.
 #[derive(Debug, Clone, Default)]
 pub struct TwistSamples {
-    /// Cell of each point.
-    pub cells: Vec<u32>,
+    /// Element of each point.
+    pub elements: Vec<u32>,
     /// Functions at each point.
     pub rows: Vec<BasisRow>,
     /// κ times the volume that each point represents, N/m.
@@ -91,12 +91,14 @@ impl TwistRegion {
                     return None;
                 }
                 let cell = flesh.owner(lattice.locate(p)?, p);
-                Some((cell, basis.row(cell, p)))
+                let element = basis.element_at(cell, p);
+                let functions = basis.functions(element).iter().copied();
+                Some((element, functions.zip(basis.values(element, p)).collect()))
             })
             .collect();
         TwistSamples {
             weights: vec![self.stiffness * volume; found.len()],
-            cells: found.iter().map(|f| f.0).collect(),
+            elements: found.iter().map(|f| f.0).collect(),
             rows: found.into_iter().map(|f| f.1).collect(),
         }
     }

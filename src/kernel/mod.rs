@@ -65,25 +65,35 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps its shape.
+/// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps its shape. Coefficients of
+/// details follow; they are displacements, which have no origin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalPositions {
     /// World position, metres; exact in f32.
     pub origin: [f32; 3],
-    /// Relative positions, metres.
+    /// Relative positions, then details, metres.
     pub points: Vec<[f32; 3]>,
+    /// Number of relative positions.
+    pub placed: usize,
 }
 
 impl LocalPositions {
     /// Converts world positions; the origin is the middle of their bounding box.
     pub fn new(positions: &[Vec3]) -> Self {
+        Self::with_details(positions, positions.len())
+    }
+
+    /// Converts `placed` world positions and the details after them.
+    pub fn with_details(positions: &[Vec3], placed: usize) -> Self {
         let mut local = Self::default();
-        local.set(positions);
+        local.set(positions, placed);
         local
     }
 
     /// Replaces the positions; allocates only if there are more than before.
-    pub fn set(&mut self, positions: &[Vec3]) {
+    pub fn set(&mut self, positions: &[Vec3], placed: usize) {
+        self.placed = placed.min(positions.len());
+        let (positions, details) = positions.split_at(self.placed);
         let (lo, hi) = aabb::bounds(positions);
         let middle = if positions.is_empty() {
             Vec3::zeros()
@@ -101,11 +111,18 @@ impl LocalPositions {
             let d = p - origin;
             [d.x as f32, d.y as f32, d.z as f32]
         }));
+        let details = details.iter().map(|d| [d.x as f32, d.y as f32, d.z as f32]);
+        self.points.extend(details);
     }
 
-    /// Returns the world position of one point, metres.
+    /// Returns the world position of one point, or a detail, metres.
     pub fn world(&self, i: usize) -> Vec3 {
-        let ([x, y, z], [a, b, c]) = (self.points[i], self.origin);
+        let origin = if i < self.placed {
+            self.origin
+        } else {
+            [0.0; 3]
+        };
+        let ([x, y, z], [a, b, c]) = (self.points[i], origin);
         let sum = |d: f32, o: f32| f64::from(d) + f64::from(o);
         Vec3::new(sum(x, a), sum(y, b), sum(z, c))
     }

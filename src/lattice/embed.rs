@@ -24,7 +24,7 @@ impl Lattice {
         let rows: Vec<(u32, ShapeValues)> = points
             .par_iter()
             .map(|&p| {
-                let cell = self.locate(p).unwrap_or_else(|| self.nearest_cell(p));
+                let cell = self.cell_around(p);
                 (cell, self.weights_in(cell, p))
             })
             .collect();
@@ -34,19 +34,26 @@ impl Lattice {
     /// Embeds a surface like [`Lattice::embed`]; where virtual copies of a cell overlap in space, each
     /// vertex is embedded in the copy that holds its own flesh.
     pub fn embed_surface(&self, surface: &Surface) -> Embedding {
+        let cells = self.surface_cells(surface);
+        let points = cells.par_iter().zip(surface.vertices());
+        let rows = points.map(|(&cell, &p)| (cell, self.weights_in(cell, p)));
+        self.collect_rows(rows.collect())
+    }
+
+    /// Returns the cell of each vertex of a surface in [`embed_surface`](Self::embed_surface).
+    pub(crate) fn surface_cells(&self, surface: &Surface) -> Vec<u32> {
         let owners = self.surface_owners(surface);
-        let rows: Vec<(u32, ShapeValues)> = surface
-            .vertices()
-            .par_iter()
-            .enumerate()
-            .map(|(i, &p)| {
-                let cell = owners.as_ref().and_then(|o| o[i]).unwrap_or_else(|| {
-                    self.owner(self.locate(p).unwrap_or_else(|| self.nearest_cell(p)), p)
-                });
-                (cell, self.weights_in(cell, p))
-            })
-            .collect();
-        self.collect_rows(rows)
+        let vertices = surface.vertices().par_iter().enumerate();
+        let cell = |(i, &p): (usize, &Vec3)| {
+            let owner = owners.as_ref().and_then(|o| o[i]);
+            owner.unwrap_or_else(|| self.owner(self.cell_around(p), p))
+        };
+        vertices.map(cell).collect()
+    }
+
+    /// Returns the first cell that contains a point, or else the nearest cell.
+    pub(crate) fn cell_around(&self, p: Vec3) -> u32 {
+        self.locate(p).unwrap_or_else(|| self.nearest_cell(p))
     }
 
     /// Returns the distances of embedded points from the cells that carry them, m; zero inside any cell.
@@ -102,6 +109,12 @@ impl Lattice {
             s[nearest.unwrap_or(0)] = 1.0;
             s
         })
+    }
+
+    /// Returns the local coordinates in a cell of a point in it, or of the nearest point in local coordinates.
+    pub(crate) fn clamped_coordinates(&self, cell: u32, p: Vec3) -> Vec3 {
+        let c = &self.cells[cell as usize];
+        c.clamp(self.local_coordinates(cell, p).unwrap_or(Vec3::repeat(0.3)))
     }
 
     /// Returns the cell nearest to a point outside all cells.

@@ -137,58 +137,65 @@ impl Embedding {
     }
 }
 
-/// Entries of a stored row.
-const ROW_WIDTH: usize = 8;
-
-/// An [`Embedding`] as plain arrays for files: rows of eight entries, padded with −1 and 0.
+/// An [`Embedding`] as plain arrays for files: the entries of all rows in the order of summation.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredEmbedding {
-    indices: Vec<[i32; ROW_WIDTH]>,
-    weights: Vec<[f64; ROW_WIDTH]>,
+    lengths: Vec<u32>,
+    indices: Vec<u32>,
+    weights: Vec<f64>,
     cells: Vec<u32>,
 }
 
 impl StoredEmbedding {
-    /// Copies an embedding; `None` if a row is longer than `ROW_WIDTH`, which rows of cells never are.
-    pub fn new(embedding: &Embedding) -> Option<Self> {
+    /// Copies an embedding.
+    pub fn new(embedding: &Embedding) -> Self {
         let (columns, values) = (embedding.matrix.indices(), embedding.matrix.data());
-        let mut indices = vec![[-1; ROW_WIDTH]; embedding.len()];
-        let mut weights = vec![[0.0; ROW_WIDTH]; embedding.len()];
-        let mut rest = &embedding.order[..];
-        for (i, range) in embedding.matrix.indptr().iter_outer_sz().enumerate() {
-            let row;
-            (row, rest) = rest.split_at(range.len());
-            let places = indices[i].get_mut(..row.len())?.iter_mut();
-            for ((place, weight), &entry) in places.zip(&mut weights[i]).zip(row) {
-                (*place, *weight) = (columns[entry as usize] as i32, values[entry as usize]);
-            }
-        }
-        Some(Self {
-            indices,
-            weights,
+        let order = || embedding.order.iter().map(|&entry| entry as usize);
+        let ranges = embedding.matrix.indptr();
+        Self {
+            lengths: ranges
+                .iter_outer_sz()
+                .map(|range| range.len() as u32)
+                .collect(),
+            indices: order().map(|entry| columns[entry]).collect(),
+            weights: order().map(|entry| values[entry]).collect(),
             cells: embedding.cells.clone(),
-        })
+        }
     }
 
     /// Returns the number of points.
     pub fn len(&self) -> usize {
-        self.indices.len()
+        self.cells.len()
     }
 
-    /// Restores the embedding; `None` if it does not fit a lattice of `vertices` vertices and `cells` cells, or if
-    /// weights are out of range.
-    pub fn into_embedding(self, vertices: usize, cells: usize) -> Option<Embedding> {
-        let fits = self.weights.len() == self.len()
-            && self.cells.len() == self.len()
-            && self.cells.iter().all(|&cell| (cell as usize) < cells)
-            && self.weights.iter().all(|row| are_weights(row));
+    /// Restores the embedding; `None` if it does not fit `nodes` nodes, of which the first `vertices` are lattice vertices, and
+    /// `cells` cells, or if weights are out of range.
+    pub fn into_embedding(self, nodes: usize, vertices: usize, cells: usize) -> Option<Embedding> {
+        let entries = self
+            .lengths
+            .iter()
+            .map(|&length| u64::from(length))
+            .sum::<u64>();
+        let fits = self.lengths.len() == self.len()
+            && entries == self.indices.len() as u64
+            && self.weights.len() == self.indices.len()
+            && self.cells.iter().all(|&cell| (cell as usize) < cells);
         if !fits {
             return None;
         }
-        let used = |(&vertex, &weight): (&i32, &f64)| Some((u32::try_from(vertex).ok()?, weight));
-        let rows = self.indices.iter().zip(&self.weights);
-        let rows = rows.map(|(indices, weights)| indices.iter().zip(weights).filter_map(used));
-        Embedding::from_rows(vertices, self.cells.into_iter().zip(rows)).ok()
+        let (mut indices, mut weights) = (&self.indices[..], &self.weights[..]);
+        let mut rows = Vec::with_capacity(self.lengths.len());
+        for (&length, &cell) in self.lengths.iter().zip(&self.cells) {
+            let (own, shares);
+            (own, indices) = indices.split_at(length as usize);
+            (shares, weights) = weights.split_at(length as usize);
+            let row = own.iter().copied().zip(shares.iter().copied());
+            if !are_weights(row.clone(), vertices as u32) {
+                return None;
+            }
+            rows.push((cell, row));
+        }
+        Embedding::from_rows(nodes, rows).ok()
     }
 }
 
@@ -198,11 +205,12 @@ const MAX_WEIGHT: f64 = 1e3;
 /// precision.
 const SUM_TOLERANCE: f64 = 1e-5;
 
-/// Returns whether a row holds valid weights of a point: all zero, or a sum of one.
-fn are_weights(row: &[f64]) -> bool {
-    let sum: f64 = row.iter().sum();
-    let none = row.iter().all(|&x| x == 0.0);
-    row.iter().all(|x| x.abs() <= MAX_WEIGHT) && (none || (sum - 1.0).abs() <= SUM_TOLERANCE)
+/// Returns whether a row holds valid weights of a point: those of the first `vertices` nodes are all zero, or sum to one.
+fn are_weights(row: impl Iterator<Item = (u32, f64)> + Clone, vertices: u32) -> bool {
+    let placed = || row.clone().filter(|&(v, _)| v < vertices).map(|(_, w)| w);
+    let sum: f64 = placed().sum();
+    let none = placed().all(|w| w == 0.0);
+    row.clone().all(|(_, w)| w.abs() <= MAX_WEIGHT) && (none || (sum - 1.0).abs() <= SUM_TOLERANCE)
 }
 
 #[cfg(test)]
@@ -265,31 +273,28 @@ mod tests {
         assert!(Embedding::from_rows(5, rows).is_err());
     }
 
-    /// A stored embedding is refused if its indices, weights or size are wrong.
+    /// A stored embedding comes back with rows of any length, and is refused if its indices, weights or size are wrong.
     #[test]
     fn stored_embedding_is_validated() {
-        let short: Vec<_> = rows()
-            .into_iter()
-            .filter(|(_, row)| row.len() <= 8)
-            .collect();
-        let embedding = Embedding::from_rows(10, short).unwrap();
-        let stored = || StoredEmbedding::new(&embedding).unwrap();
-        assert_eq!(stored().indices[0], [4, 0, 9, 2, -1, -1, -1, -1]);
-        assert_eq!(stored().into_embedding(10, 4), Some(embedding.clone()));
-        assert_eq!(stored().into_embedding(9, 4), None);
-        assert_eq!(stored().into_embedding(10, 3), None);
+        let embedding = Embedding::from_rows(10, rows()).unwrap();
+        let stored = || StoredEmbedding::new(&embedding);
+        assert_eq!(stored().indices[..4], [4, 0, 9, 2]);
+        assert_eq!(stored().into_embedding(10, 10, 4), Some(embedding.clone()));
+        assert_eq!(stored().into_embedding(9, 9, 4), None);
+        assert_eq!(stored().into_embedding(10, 10, 3), None);
+        // Weights of details do not belong to the sum.
+        assert_eq!(stored().into_embedding(10, 8, 4), None);
         let changed = |change: &dyn Fn(&mut StoredEmbedding)| {
             let mut stored = stored();
             change(&mut stored);
-            stored.into_embedding(10, 4)
+            stored.into_embedding(10, 10, 4)
         };
-        assert_eq!(changed(&|e| e.indices[0][7] = 10), None);
-        assert_eq!(changed(&|e| e.weights[1][0] = f64::NAN), None);
-        assert_eq!(changed(&|e| e.weights[0][0] = 5e47), None);
-        assert_eq!(changed(&|e| e.weights[0][0] = 0.2), None); // no longer one in all
+        assert_eq!(changed(&|e| e.indices[3] = 10), None);
+        assert_eq!(changed(&|e| e.weights[2] = f64::NAN), None);
+        assert_eq!(changed(&|e| e.weights[0] = 5e47), None);
+        assert_eq!(changed(&|e| e.weights[0] = 0.2), None); // no longer one in all
         assert_eq!(changed(&|e| e.weights.truncate(2)), None);
         assert_eq!(changed(&|e| e.cells.truncate(2)), None);
-        let long = Embedding::from_rows(10, rows()).unwrap();
-        assert!(StoredEmbedding::new(&long).is_none());
+        assert_eq!(changed(&|e| e.lengths[1] = u32::MAX), None);
     }
 }

@@ -93,6 +93,14 @@ pub enum ModalError {
         /// Index of the node.
         node: usize,
     },
+    /// A body with details.
+    #[error(
+        "vibration modes are those of a body without details, and this one has {levels} levels of them: build it with basis_levels=0, or choose another method"
+    )]
+    Details {
+        /// Levels of details of the body.
+        levels: usize,
+    },
     /// An unknown integrator.
     #[error("there is no integrator '{name}'; there are {}", Integrator::ALL.map(|i| format!("'{}'", i.name())).join(", "))]
     Integrator {

@@ -51,8 +51,9 @@ impl ModalSystem {
     /// twist energy is part of the stiffness.
     ///
     /// # Errors
-    /// A node that does not exist.
+    /// A node that does not exist; a body with details.
     pub fn for_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
+        check_details(body)?;
         let mut fixed = node_mask(body.node_count(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
         Ok(Self {
@@ -77,6 +78,14 @@ impl ModalSystem {
     pub fn free_nodes(&self) -> Vec<u32> {
         let free = self.fixed.iter().enumerate().filter(|(_, f)| !**f);
         free.map(|(v, _)| v as u32).collect()
+    }
+}
+
+/// Refuses a body with details. Lumped masses and the warp at nodes are those of functions that sum to one.
+pub(crate) fn check_details(body: &Body) -> Result<(), ModalError> {
+    match body.basis().levels() {
+        0 => Ok(()),
+        levels => Err(ModalError::Details { levels }),
     }
 }
 

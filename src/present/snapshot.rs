@@ -158,7 +158,7 @@ impl Snapshot {
         pose: Option<&Pose>,
         showing: DisplaySettings,
     ) -> Self {
-        let lattice = LocalPositions::new(positions);
+        let lattice = LocalPositions::with_details(positions, body.basis().coarse_len());
         let how = |pose| Presentation::new(body, pose, &lattice, sway, showing);
         Self {
             presentation: pose.map(how),

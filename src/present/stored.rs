@@ -2,8 +2,7 @@
 //! A body and its carried surfaces as plain data, in the file of a body.
 
 use super::{CarriedSurface, CarriedSurfaces};
-use crate::body::{StoredBody, WIDE_ROW_ERROR};
-use serde::ser::Error;
+use crate::body::StoredBody;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -12,10 +11,7 @@ impl Serialize for CarriedSurfaces {
         let all = self.list();
         let further = all.iter().skip(1);
         let further = further.map(|surface| (&**surface.embedding(), surface.skin()));
-        let stored = self.body().to_stored(further);
-        stored
-            .ok_or_else(|| S::Error::custom(WIDE_ROW_ERROR))?
-            .serialize(serializer)
+        self.body().to_stored(further).serialize(serializer)
     }
 }
 

@@ -65,7 +65,7 @@ fn posed_snapshot(
     showing: DisplaySettings,
 ) -> PyResult<Snapshot> {
     let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
-    let rest = body.lattice().vertices();
+    let rest = body.rest_shape();
     let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
     let snapshot = Snapshot::new(body, &moved, Some(&sway), Some(pose), showing);
     if showing.elastic_joints == 0.0 {
@@ -124,7 +124,8 @@ impl PyBody {
         Ok(Self::from_surfaces(body))
     }
 
-    /// Number of nodes: the lattice's vertices, which have three degrees of freedom each.
+    /// Number of nodes: the functions in which the flesh deforms, which have three degrees of freedom each. Those of the lattice's vertices
+    /// come first, then the details of each level.
     #[getter]
     fn node_count(&self) -> usize {
         self.0.node_count()
@@ -134,6 +135,41 @@ impl PyBody {
     #[getter]
     fn dofs(&self) -> usize {
         self.0.node_count()
+    }
+
+    /// Levels of details beyond the functions of the lattice's vertices: `basis_levels` of its settings.
+    #[getter]
+    fn basis_levels(&self) -> usize {
+        self.0.basis().levels()
+    }
+
+    /// Level of each node, int32 [k], ascending: 0 for the lattice's vertices.
+    #[getter]
+    fn level_of_node<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let basis = self.0.basis();
+        let levels: Vec<u32> = (0..basis.len()).map(|a| basis.level_of(a) as u32).collect();
+        from_indices(py, &levels)
+    }
+
+    /// Points at rest around which the nodes' functions live, float64 [k,3], metres.
+    #[getter]
+    fn node_centres<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.basis().centres())
+    }
+
+    /// Functions of each level before and after the choice, int32 [levels + 1, 2]: one for each new vertex of the subdivided lattice, and
+    /// those kept, which are independent on the flesh and zero on the bones.
+    #[getter]
+    fn functions_of_levels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let basis = self.0.basis();
+        let both = basis
+            .candidate_counts()
+            .into_iter()
+            .zip(basis.level_counts());
+        let counts: Vec<u32> = both
+            .flat_map(|(all, kept)| [all as u32, kept as u32])
+            .collect();
+        from_indices(py, &counts).reshape([basis.levels() + 1, 2])
     }
 
     /// Lattice vertices held by bones, int32 [j], ascending.
@@ -158,7 +194,7 @@ impl PyBody {
         from_indices(py, &bones)
     }
 
-    /// Weights of the bones that each lattice vertex follows, float64 [k,b]; rows sum to one.
+    /// Weights of the bones that each node follows, float64 [k,b]; rows sum to one.
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (weights, bones) = (self.0.region_weights(), self.0.skeleton().len());

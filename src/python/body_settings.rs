@@ -29,8 +29,11 @@ settings_class! {
         twist_radius: Option<Vec<f64>> = None;
         /// True if the modelled shape already sags.
         rest_includes_gravity: bool = true;
-        /// Subdivisions for the integrals, 0 to 3.
+        /// Subdivisions for the integrals, 0 to 3; at least `basis_levels` are made.
         level: usize = 1;
+        /// Levels of details beyond the lattice's vertices, 0 to 3, in which flesh deforms too. Each has about eight times as many as the one
+        /// before.
+        basis_levels: usize = 0;
         /// Flesh painted on surface vertices, float64 [n], from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there
         /// are `region_weights`; without them flesh is the same everywhere.
         flesh: Option<Vec<f64>> = None;
@@ -61,6 +64,7 @@ impl PyBodySettings {
             twist_radius: self.twist_radius,
             rest_includes_gravity: self.rest_includes_gravity,
             level: self.level,
+            basis_levels: self.basis_levels,
         };
         Ok((settings, self.softness))
     }

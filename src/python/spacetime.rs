@@ -86,10 +86,10 @@ fn read_deformable(
         return Ok(shell.get().0.clone());
     }
     match body.cast::<PyBody>() {
-        Ok(body) => measured(ElasticSolid::from_body(
-            &body.get().0,
-            ElasticModel::StVenantKirchhoff,
-        )),
+        Ok(body) => {
+            let solid = ElasticSolid::from_body(&body.get().0, ElasticModel::StVenantKirchhoff);
+            measured(solid.map_err(IntoPy::into_py)?)
+        }
         Err(_) => Err(input_error("body: expected a Shell, a TetMesh or a Body")),
     }
 }

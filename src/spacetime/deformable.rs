@@ -95,14 +95,21 @@ impl ElasticSolid {
     }
 
     /// Builds a solid from the control lattice of a body. Its nodes are the lattice vertices.
-    pub fn from_body(body: &Arc<Body>, model: ElasticModel) -> Self {
-        let mass = body.mass_matrix();
-        Self {
+    ///
+    /// # Errors
+    /// A body with details, whose nodes have no positions.
+    pub fn from_body(body: &Arc<Body>, model: ElasticModel) -> Result<Self, SpacetimeError> {
+        if let levels @ 1.. = body.basis().levels() {
+            return Err(SpacetimeError::Details { levels });
+        }
+        Ok(Self {
             rest: body.rest_shape().to_vec(),
-            masses: (0..body.node_count()).map(|v| mass.row_sum(v)).collect(),
+            masses: (0..body.node_count())
+                .map(|v| body.carried_mass(v))
+                .collect(),
             elements: body.elements().clone(),
             model,
-        }
+        })
     }
 
     /// Returns the same solid with `metres` as its unit of length. Positions stay in that unit, masses are kilograms.

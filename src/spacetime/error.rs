@@ -46,6 +46,14 @@ pub enum SpacetimeError {
         /// Number of nodes of the body.
         nodes: usize,
     },
+    /// A body with details.
+    #[error(
+        "motions through keyframes need a body without details, and this one has {levels} levels of them: build it with basis_levels=0"
+    )]
+    Details {
+        /// Levels of details of the body.
+        levels: usize,
+    },
     /// A position that is not finite, or too far away.
     #[error("vertex {vertex} of {what} is not a finite position, or farther than 1e12 away")]
     NotFinite {

@@ -12,6 +12,7 @@ use crate::contact::response::cells;
 use crate::contact::search::broad::{self, FrameCandidates};
 use crate::contact::{ContactSkin, SweptBody};
 use crate::geometry::aabb;
+use crate::lattice::Cell;
 use crate::skeleton::{BonePoses, Pose};
 use crate::surface::WindingTree;
 use rayon::prelude::*;
@@ -146,7 +147,8 @@ impl FoldSearch {
 
     /// Computes the folds that part overlaps, `[nodes]`. `ways` lead from each vertex to the joints' shape, metres.
     fn parting_folds(&self, found: &[SkinOverlap], ways: &[Vec3]) -> Vec<f64> {
-        let embedding = self.skin.body().embedding();
+        let body = self.skin.body();
+        let embedding = body.embedding();
         let none = || vec![0.0; self.skin.body().node_count()];
         let (mut folds, mut depths, mut shares) = (none(), none(), none());
         for overlap in found {
@@ -158,7 +160,10 @@ impl FoldSearch {
                 let way = self.skin.blend(&point, ways);
                 let fold = parting_share(overlap.depth, &way, &out);
                 for (v, weight) in corners() {
-                    for (a, share) in embedding.row(v as usize) {
+                    let row = embedding
+                        .row(v as usize)
+                        .filter(|(a, _)| !body.is_detail(*a));
+                    for (a, share) in row {
                         // Points that need more count more.
                         let share = weight * share.max(0.0) * fold;
                         folds[a] += share * fold;
@@ -189,12 +194,12 @@ impl FoldSearch {
 
     /// Spreads values at nodes to the cells around, with falloff.
     fn spread_folds(&self, mut folds: Vec<f64>) -> Vec<f64> {
-        let basis = self.skin.body().basis();
+        let cells = self.skin.body().lattice().cells();
         let (mut sums, mut counts) = (vec![0.0; folds.len()], vec![0.0; folds.len()]);
         for _ in 0..SPREAD_PASSES {
             sums.fill(0.0);
             counts.fill(0.0);
-            for functions in basis.all_functions() {
+            for functions in cells.iter().map(Cell::corners) {
                 let sum: f64 = functions.iter().map(|&a| folds[a as usize]).sum();
                 for &a in functions {
                     sums[a as usize] += sum / functions.len() as f64;

@@ -2,7 +2,8 @@
 //! Cells near inversion as unilateral rows. [docs/methods/contact.md]
 //!
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
-//! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
+//! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors. In a body with details J is the determinant on a piece of an element,
+//! the piece of each element where it is least.
 
 use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::response::complementarity::{Constraint, ConstraintEntry, ConstraintSet};
@@ -12,6 +13,7 @@ use crate::contact::search::broad::{ContactCandidate, MAX_REST_DISPLACEMENT};
 use crate::contact::search::narrow::FLAT_DETERMINANT;
 use crate::contact::search::path::cell_bounds;
 use crate::lattice::{Corners, corner_volume};
+use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
 /// Least J that rows allow a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
@@ -25,27 +27,105 @@ pub(in crate::contact) const ACTIVE_DETERMINANT: f64 = 0.25;
 /// carries.
 const CELL_MARGIN: f64 = 0.25;
 
-/// Visits the corners of a cell, each with the vertices of its frame, J, and the frame's determinant at rest, m³.
+/// A place in a cell where J is taken.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::contact) enum DeformedPlace<'a> {
+    /// A corner: the vertices of its frame, and their determinant at rest, m³.
+    Corner([u32; 4], f64),
+    /// A piece of an element: the element's nodes, and the gradients of their functions, 1/m.
+    Piece(&'a [u32], &'a [Vec3]),
+}
+
+impl DeformedPlace<'_> {
+    /// Returns J.
+    fn determinant(&self, body: &PosedFlesh) -> f64 {
+        match *self {
+            Self::Corner(vertices, whole) => {
+                corner_volume(vertices, |v| body.node(v as usize)) / whole
+            }
+            Self::Piece(nodes, gradients) => deformation(body, nodes, gradients).determinant(),
+        }
+    }
+
+    /// Returns the nodes that J depends on, each with ∂J.
+    fn slopes(&self, body: &PosedFlesh) -> SmallVec<[(u32, Vec3); 4]> {
+        match *self {
+            Self::Corner(vertices, whole) => {
+                let [o, a, b, c] = vertices.map(|v| body.node(v as usize));
+                let (a, b, c) = (a - o, b - o, c - o);
+                let slopes = [b.cross(&c), c.cross(&a), a.cross(&b)].map(|s| s / whole);
+                let all = [
+                    -slopes[0] - slopes[1] - slopes[2],
+                    slopes[0],
+                    slopes[1],
+                    slopes[2],
+                ];
+                vertices.into_iter().zip(all).collect()
+            }
+            Self::Piece(nodes, gradients) => {
+                let map = deformation(body, nodes, gradients);
+                let [a, b, c] = [0, 1, 2].map(|k| map.column(k).into_owned());
+                let cofactors = Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)]);
+                let both = nodes.iter().zip(gradients);
+                both.map(|(&a, g)| (a, cofactors * g)).collect()
+            }
+        }
+    }
+
+    /// Returns the share s of the joints' elastic shape there.
+    fn elastic_joints(&self, body: &PosedFlesh) -> f64 {
+        let vertices = match self {
+            Self::Corner(vertices, _) => &vertices[..],
+            Self::Piece(nodes, _) => &nodes[..body.skin.body().placed_count(nodes)],
+        };
+        let joints = vertices
+            .iter()
+            .map(|&v| body.elastic_joints_of_node(v as usize));
+        joints.sum::<f64>() / vertices.len() as f64
+    }
+}
+
+/// Returns the deformation gradient on a piece of an element.
+fn deformation(body: &PosedFlesh, nodes: &[u32], gradients: &[Vec3]) -> Mat3 {
+    let both = nodes.iter().zip(gradients);
+    both.map(|(&a, g)| body.node(a as usize) * g.transpose())
+        .sum()
+}
+
+/// Visits the places of a cell where J is taken, each with J: its corners, or in a body with details one piece of each element.
 pub(in crate::contact) fn visit_determinants(
     body: &PosedFlesh,
     cell: u32,
-    mut visit: impl FnMut([u32; 4], f64, f64),
+    mut visit: impl FnMut(DeformedPlace, f64),
 ) {
-    let lattice = body.skin.body().lattice();
+    let of = body.skin.body();
+    if of.basis().levels() > 0 {
+        for element in of.basis().elements(cell) {
+            let nodes = of.elements().corners(element as usize);
+            let pieces = of.elements().pieces(element as usize);
+            let pieces = pieces.map(|piece| DeformedPlace::Piece(nodes, piece.gradients));
+            let with_determinants = pieces.map(|place| (place, place.determinant(body)));
+            if let Some((place, j)) = with_determinants.min_by(|a, b| a.1.total_cmp(&b.1)) {
+                visit(place, j);
+            }
+        }
+        return;
+    }
+    let lattice = of.lattice();
     let shape = &lattice.cells()[cell as usize];
     let (corners, rest) = (shape.corners(), lattice.vertices());
     for frame in shape.corner_frames() {
         let vertices = frame.map(|i| corners[i]);
-        let now = corner_volume(vertices, |v| body.node(v as usize));
         let whole = corner_volume(vertices, |v| rest[v as usize]);
-        visit(vertices, now / whole, whole);
+        let place = DeformedPlace::Corner(vertices, whole);
+        visit(place, place.determinant(body));
     }
 }
 
 /// Returns the least J of a cell.
 pub(crate) fn min_determinant(body: &PosedFlesh, cell: u32) -> f64 {
     let mut least = f64::INFINITY;
-    visit_determinants(body, cell, |_, j, _| least = least.min(j));
+    visit_determinants(body, cell, |_, j| least = least.min(j));
     least
 }
 
@@ -135,21 +215,12 @@ pub(crate) fn add_cell_rows(
     let pattern = body.pattern();
     for &cell in cells {
         let mut is_held = false;
-        visit_determinants(after, cell, |vertices, j, whole| {
+        visit_determinants(after, cell, |place, j| {
             if j >= ACTIVE_DETERMINANT {
                 return;
             }
-            let [o, a, b, c] = vertices.map(|v| after.node(v as usize));
-            let (a, b, c) = (a - o, b - o, c - o);
-            let slopes = [b.cross(&c), c.cross(&a), a.cross(&b)].map(|s| s / whole);
-            let all = [
-                -slopes[0] - slopes[1] - slopes[2],
-                slopes[0],
-                slopes[1],
-                slopes[2],
-            ];
             let mut normal = SmallVec::<[ConstraintEntry; 4]>::new();
-            for (&v, slope) in vertices.iter().zip(all) {
+            for (v, slope) in place.slopes(after) {
                 if let Some(node) = pattern.node_of_vertex(v as usize) {
                     normal.push(ConstraintEntry {
                         body: index,
@@ -168,10 +239,9 @@ pub(crate) fn add_cell_rows(
                 return;
             }
             normal.iter_mut().for_each(|e| e.direction /= size);
-            let was = corner_volume(vertices, |v| before.node(v as usize)) / whole;
+            let was = place.determinant(before);
             let gap = (j - MIN_DETERMINANT) / size;
-            let joints = vertices.map(|v| after.elastic_joints_of_node(v as usize));
-            let joints = joints.iter().sum::<f64>() / 4.0;
+            let joints = place.elastic_joints(after);
             let normal = constraints.add_entries(normal);
             constraints.rows.push(Constraint {
                 normal,

@@ -182,7 +182,8 @@ fn depth_in_cell(
     }
     let found = cell.position(rest, local);
     let depth = -body.skin.rest_distance(found);
-    let weighs = of.cell_weights().row(number as usize);
+    let element = of.basis().element_at(number, found);
+    let weighs = of.cell_weights().row(element as usize);
     let (bone, _) = weighs.max_by(|a, b| a.1.total_cmp(&b.1))?;
     if let Some(point) = own {
         let apart = (found - lattice.vertices()[point.node as usize]).norm();

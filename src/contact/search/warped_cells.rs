@@ -11,28 +11,30 @@ use std::sync::OnceLock;
 /// % of the size, twice the value not at all.
 const MIN_FACE_DISTANCE: f64 = 0.6;
 
-/// Returns the displacement of each node with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the nodes of
-/// `cells`.
+/// Returns the displacement of each node with which the lattice's vertices alone carry the displayed skin, `[nodes]`, metres: valid at
+/// the corners of `cells`.
 pub(crate) fn node_warps(body: &PosedFlesh, cells: &[u32]) -> Vec<Vec3> {
-    let (basis, nodes) = (body.skin.body().basis(), body.base.len());
+    let (of, nodes) = (body.skin.body(), body.base.len());
+    let lattice = of.lattice();
     let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
-    if body.joints >= 1.0 && !body.bounded {
+    if body.joints >= 1.0 && !body.bounded && of.basis().levels() == 0 {
         return sums;
     }
     let mut wanted = vec![false; nodes];
     for &c in cells {
-        let functions = basis.functions(c).iter();
-        functions.for_each(|&a| wanted[a as usize] = true);
+        let corners = lattice.cells()[c as usize].corners().iter();
+        corners.for_each(|&a| wanted[a as usize] = true);
     }
-    let embedding = body.skin.body().embedding();
-    for (c, functions) in (0u32..).zip(basis.all_functions()) {
-        if functions.iter().all(|&a| !wanted[a as usize]) {
+    let embedding = of.embedding();
+    for (c, cell) in (0u32..).zip(lattice.cells()) {
+        if cell.corners().iter().all(|&a| !wanted[a as usize]) {
             continue;
         }
         for proxy in body.skin.proxies_in(c) {
             let proxy = &body.skin.proxies()[proxy as usize];
             let offset = body.offset(&proxy.point);
-            for (a, share) in embedding.row(proxy.vertex as usize) {
+            let row = embedding.row(proxy.vertex as usize);
+            for (a, share) in row.filter(|(a, _)| !of.is_detail(*a)) {
                 let share = share.max(0.0);
                 sums[a] += offset * share;
                 shares[a] += share;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contact by itself: the problem, its rows by finite differences, and the search.
 
+mod levels;
 mod pieces;
 mod rows;
 mod search;
@@ -10,6 +11,7 @@ use super::response::{cells, shorten};
 use super::search::narrow;
 use super::*;
 use crate::body::fixture::BarOptions;
+use crate::contact::response::cells::DeformedPlace;
 use crate::contact::response::complementarity::{
     Constraint, ConstraintEntry, ConstraintSet, Friction, ProjectedGaussSeidel,
 };
@@ -410,7 +412,10 @@ fn cell_rows_match_determinant_derivatives() {
     // The corners that rows are made for, in their order.
     let mut near: Vec<(u32, [u32; 4])> = Vec::new();
     for cell in 0..body.lattice().cells().len() as u32 {
-        cells::visit_determinants(&posed, cell, |corners, j, _| {
+        cells::visit_determinants(&posed, cell, |place, j| {
+            let DeformedPlace::Corner(corners, _) = place else {
+                panic!("a body without details has corners");
+            };
             let free = corners
                 .iter()
                 .any(|&v| body.pattern().node_of_vertex(v as usize).is_some());
@@ -430,8 +435,8 @@ fn cell_rows_match_determinant_derivatives() {
                 ..posed
             };
             let mut found = f64::NAN;
-            cells::visit_determinants(&moved, cell, |of, j, _| {
-                if of == corners {
+            cells::visit_determinants(&moved, cell, |place, j| {
+                if matches!(place, DeformedPlace::Corner(of, _) if of == corners) {
                     found = j;
                 }
             });

@@ -47,14 +47,16 @@ impl WarpedCells<'_> {
         let mut of_cell = CellBuffers::default();
         for (c, cell) in self.body.blocks().iter().enumerate() {
             let (d, force) = of_cell.resize(cell.nodes.len());
+            let placed = self.body.placed_count(cell.nodes);
             let mut g = self.load.net_gravity(&self.turns[c]) * scale;
             self.frames.visit(c, |share, turn| {
                 for (d, &a) in d.iter_mut().zip(cell.nodes) {
                     *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
                 }
-                // Stiffness is invariant to translation; subtracting one keeps characters far from the origin exact.
+                // Stiffness is invariant to translation, which details do not take part in; subtracting one keeps characters
+                // far from the origin exact.
                 let first = d[0];
-                d.iter_mut().for_each(|d| *d -= first);
+                d[..placed].iter_mut().for_each(|d| *d -= first);
                 cell.multiply(d, force);
                 for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
                     sums[a as usize] += g * w - turn * f * share;
@@ -78,7 +80,10 @@ impl EnergyTerm for WarpedCells<'_> {
             self.frames.visit(c, |share, turn| {
                 for (d, &a) in d.iter_mut().zip(cell.nodes) {
                     let a = a as usize;
-                    *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
+                    *d = match self.body.is_detail(a) {
+                        true => turn.tr_mul(&p[a]),
+                        false => turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]),
+                    };
                 }
                 cell.multiply(d, force);
                 let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);

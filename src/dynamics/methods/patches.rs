@@ -125,8 +125,7 @@ impl CellPatch {
         let mut vertices: Vec<u32> = corners.copied().collect();
         vertices.sort_unstable();
         vertices.dedup();
-        let local = |v: u32| vertices.partition_point(|&w| w < v) as u32;
-        let elements = elements.subset(cells, vertices.len(), local);
+        let elements = elements.subset(cells, &vertices);
         let mut slots: Vec<BlockSlot> = Vec::new();
         let mut blocks_of_pairs = Vec::new();
         let mut known = BTreeMap::new();

@@ -20,8 +20,8 @@ use crate::body::Body;
 use crate::dynamics::{SimulationError, Solver};
 use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
 use crate::solve::{
-    Assembly, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, NodeMatrix,
-    ScalarTerm, SolveError,
+    Assembly, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, ScalarTerm,
+    SolveError,
 };
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl StepSystem {
         let assembly = &mut Assembly::new(pattern, matrix);
         elastic.add_hessian(&at, false, &mut assembly.scaled_by(1.0 + damping));
         for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
-            *node = Vec3::repeat(body.mass_matrix().row_sum(v as usize));
+            *node = Vec3::repeat(body.carried_mass(v as usize));
         }
         let iterations = solver.measure_iterations(&mut self.nodes);
         solver.enable_sweeps(iterations.is_some());

@@ -6,7 +6,7 @@
 //! and the forces between two vertices do not cancel. Twist is as in the cell form ([`crate::dynamics::methods::system`]). Gravity less that of the
 //! rest shape, `f_g = m_i g − R_i m_i g_rest`, turns with the vertex as all forces at rest do (m_i its share of mass).
 //!
-//! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: rows of S sum to zero, so S does not depend on a frame's
+//! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: rows of S sum to zero over the lattice's vertices, so S does not depend on a frame's
 //! origin. Forces are therefore computed relative to the vertex itself, which keeps characters far from the origin exact.
 //!
 //! **Solved** by GMRES preconditioned by the cell form's matrix, which differs from A only where the skeleton bends. The
@@ -131,9 +131,20 @@ impl VertexMatrix {
         for (v, sum) in sums.iter_mut().enumerate() {
             let turn = &skinned.turns[v];
             let mut force = Vec3::zeros();
-            for i in self.stiffness.row_range(v) {
+            let row = self.stiffness.row_range(v);
+            // Details do not take part in a translation. Every detail shares elements with lattice vertices, which come first.
+            let origin = match body.is_detail(v) {
+                true => self.stiffness.indices()[row.start] as usize,
+                false => v,
+            };
+            for i in row {
                 let other = self.stiffness.indices()[i] as usize;
-                let d = turn.tr_mul(&(z[other] - z[v])) - (rest[other] - rest[v]) * scale;
+                let d = match body.is_detail(other) {
+                    true => turn.tr_mul(&z[other]),
+                    false => {
+                        turn.tr_mul(&(z[other] - z[origin])) - (rest[other] - rest[origin]) * scale
+                    }
+                };
                 force += self.stiffness.data()[i] * d;
             }
             let g = load.net_gravity(turn) * scale;

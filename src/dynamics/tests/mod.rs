@@ -21,6 +21,7 @@ mod hyperelastic;
 mod invariance;
 mod joints;
 mod jolts;
+mod levels;
 mod local_linear;
 mod modal;
 mod nonlinear;

@@ -2,8 +2,10 @@
 //! Integrals against closed forms.
 
 use super::*;
+use crate::elasticity::FleshDomain;
 use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 use crate::lattice::Cell;
+use crate::lattice::Lattice;
 use crate::progress::Silent;
 use approx::assert_relative_eq;
 
@@ -68,7 +70,7 @@ fn integrate_all(lattice: &Lattice, flesh: &dyn FleshDomain, level: usize) -> Ve
         &basis(lattice),
         flesh,
         &Material::default(),
-        &[],
+        &PaintMap::Plain,
         level,
         &Silent,
     )
@@ -215,7 +217,7 @@ fn paint_scales_own_cell() {
         &basis(&lattice),
         &FULL_FLESH,
         &Material::default(),
-        &painted,
+        &PaintMap::Cells(painted),
         1,
         &Silent,
     )
@@ -267,7 +269,7 @@ fn integrate_obeys_stop() {
             &basis(&lattice),
             &FULL_FLESH,
             &Material::default(),
-            &[],
+            &PaintMap::Plain,
             1,
             &stop
         )
@@ -290,7 +292,7 @@ fn pieces_sum_to_cell_stiffness() {
     };
     for tetrahedra in [true, false] {
         let lattice = cube(3, tetrahedra);
-        let painted = vec![painted; lattice.cells().len()];
+        let painted = PaintMap::Cells(vec![painted; lattice.cells().len()]);
         let material = Material::default();
         let basis = basis(&lattice);
         let cells = integrate(&basis, &ball, &material, &painted, 1, &Silent).unwrap();
@@ -320,9 +322,9 @@ fn pieces_sum_to_cell_stiffness() {
         }
         // What a damaged file may hold is noticed.
         let corners = || basis.all_functions();
-        assert!(elements.fits(k, corners()));
-        assert!(!elements.fits(k + 1, corners()) && !elements.fits(k - 1, corners()));
-        assert!(!Elements::new(k).fits(k, corners()));
+        assert!(elements.fits((k, k), corners()));
+        assert!(!elements.fits((k + 1, k), corners()) && !elements.fits((k, k - 1), corners()));
+        assert!(!Elements::new(k).fits((k, k), corners()));
     }
 }
 
@@ -346,13 +348,20 @@ fn painted_factors_equal_material() {
     };
     for tetrahedra in [false, true] {
         let lattice = cube(2, tetrahedra);
-        let all = vec![painted; lattice.cells().len()];
+        let all = PaintMap::Cells(vec![painted; lattice.cells().len()]);
         let basis = basis(&lattice);
         let found = integrate(&basis, &ball, &material, &all, 2, &Silent).unwrap();
-        let wanted = integrate(&basis, &ball, &other.clone().unwrap(), &[], 2, &Silent).unwrap();
+        let plain = PaintMap::Plain;
+        let wanted = integrate(&basis, &ball, &other.clone().unwrap(), &plain, 2, &Silent).unwrap();
         for (a, b) in found.iter().zip(&wanted) {
-            assert_relative_eq!(a.lame, b.lame, max_relative = 1e-12);
-            assert_relative_eq!(a.shear, b.shear, max_relative = 1e-12);
+            let moduli = a
+                .lame
+                .iter()
+                .chain(&a.shear)
+                .zip(b.lame.iter().chain(&b.shear));
+            for (a, b) in moduli {
+                assert_relative_eq!(a, b, max_relative = 1e-12);
+            }
             for (a, b) in a.mass.iter().zip(&b.mass) {
                 assert_relative_eq!(a, b, max_relative = 1e-12);
             }
@@ -375,7 +384,7 @@ fn integrate_reports_progress() {
         &basis(&cube(6, false)),
         &FULL_FLESH,
         &Material::default(),
-        &[],
+        &PaintMap::Plain,
         1,
         &listen,
     )

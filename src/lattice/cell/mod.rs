@@ -10,10 +10,12 @@
 //! on a prism those of corners 1 and 2 in the triangle, and the height; on a hexahedron the unit cube.
 
 mod inverse;
+mod refine;
 
 use crate::Vec3;
 use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 pub(super) use inverse::LOCAL_TOLERANCE;
+pub(crate) use refine::{MeanCorners, hexahedron_means, hexahedron_pieces};
 
 /// A cell of a control lattice.
 ///

@@ -173,7 +173,12 @@ impl Region {
         let (rest, motion) = (body.rest_shape(), skinned.bones().rigid_motion(self.bone));
         for &v in &self.near {
             let v = v as usize;
-            self.operand[v] = turn.tr_mul(&(z[v] - motion.apply(rest[v]) * scale));
+            // Details have no place of their own and take no part in a translation.
+            let origin = match body.is_detail(v) {
+                true => Vec3::zeros(),
+                false => motion.apply(rest[v]),
+            };
+            self.operand[v] = turn.tr_mul(&(z[v] - origin * scale));
         }
         for ((d, &v), &node) in self
             .solution

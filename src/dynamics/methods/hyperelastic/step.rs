@@ -14,7 +14,7 @@ use crate::dynamics::methods::stepper::{
 use crate::dynamics::{SimulationError, SkinnedLattice, Solver, position_error};
 use crate::elasticity::TangentChoice;
 use crate::progress::Progress;
-use crate::solve::{Chord, NewtonError, NodeMatrix, SolveError};
+use crate::solve::{Chord, NewtonError, SolveError};
 
 /// Largest change of a cell's strain for which one linearisation is used. At half and twice the value an arm whose bones stop suddenly moves
 /// the same; at ten times one changes by 5 % of its sway.
@@ -49,8 +49,12 @@ pub(in crate::dynamics) struct HyperelasticStepper {
 
 /// Returns the diagonal of the box with the flesh's moments of inertia, m: a size that does not depend on orientation.
 fn inertia_diagonal(body: &Body) -> f64 {
-    let (mass, rest) = (body.mass_matrix(), body.rest_shape());
-    let all = || rest.iter().enumerate().map(|(v, x)| (mass.row_sum(v), x));
+    let rest = body.lattice().vertices();
+    let all = || {
+        rest.iter()
+            .enumerate()
+            .map(|(v, x)| (body.carried_mass(v), x))
+    };
     let total: f64 = all().map(|(m, _)| m).sum();
     let centre = all().map(|(m, x)| x * m).sum::<Vec3>() / total;
     let square = |(m, x): (f64, &Vec3)| m * (x - centre).norm_squared();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of the functions on every kind of cell.
 
+mod levels;
+
 use super::*;
 use crate::Mat3;
 use crate::body::fixture::BarOptions;
-use crate::elasticity::{FleshDomain, Material, integrate};
+use crate::elasticity::{FleshDomain, Material, PaintMap, integrate, integrate_shares};
 use crate::lattice::Cell;
 use crate::progress::Silent;
 use crate::solve::NodeMatrix;
@@ -150,12 +152,12 @@ fn pieces_fill_cells() {
     for level in 0..3 {
         let subdivision = basis.subdivision(level);
         for (cell, kind) in (0u32..).zip(basis.lattice().cells()) {
-            let volume: f64 = subdivision.pieces(cell).map(|p| p.volume).sum();
+            let volume: f64 = subdivision.pieces(cell).iter().map(|p| p.volume).sum();
             let whole = kind.volume(&basis.lattice().corners(cell));
             // Warped faces are cut differently at every level.
             assert!((volume / whole - 1.0).abs() < 0.05, "{volume} {whole}");
             for piece in subdivision.pieces(cell) {
-                for (x, values) in piece.corners.iter().zip(piece.values) {
+                for (x, values) in piece.corners.iter().zip(&*piece.values) {
                     let found = basis.values(cell, *x);
                     let off = found.iter().zip(values).map(|(a, b)| (a - b).abs());
                     assert!(off.fold(0.0, f64::max) < 1e-9);
@@ -171,7 +173,15 @@ fn mass_matrix_has_full_rank() {
     let basis = mixed_basis();
     let material = Material::default();
     for level in 0..3 {
-        let cells = integrate(&basis, &FullSpace, &material, &[], level, &Silent).unwrap();
+        let cells = integrate(
+            &basis,
+            &FullSpace,
+            &material,
+            &PaintMap::Plain,
+            level,
+            &Silent,
+        )
+        .unwrap();
         let mut mass = nalgebra::DMatrix::<f64>::zeros(basis.len(), basis.len());
         for (functions, cell) in basis.all_functions().zip(&cells) {
             let mut pair = 0;
