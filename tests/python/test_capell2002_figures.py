@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from examples import beast, elastic, hopper
+from examples import beast, elastic, hopper, pulled
 
 RATE = 96.0
 """Steps a second: fewer than in the figures."""
@@ -101,3 +101,15 @@ def test_error_of_blended_grows_with_square_of_turn(bruno):
         motions = elastic.compare(bruno, beast.look_aside(26, degrees), beast.FPS, ("nonlinear", "blended"), rate=RATE)
         errors.append(motions["blended"].mean[-1])
     assert 3.0 < errors[0] / errors[1] < 5.0
+
+
+def test_details_let_flesh_give_way_where_pulled(pogo):
+    """Figure 3: with details a pull at a point moves less of the skin, and nothing that lies far away."""
+    moves = []
+    for creature in (pogo, pulled.creature(1, 0.02, finest=1)):
+        skin = pulled.settle(creature)
+        assert pulled.moved(creature, skin) == pytest.approx(pulled.DISTANCE, rel=1e-3)
+        moves.append(np.linalg.norm(skin - creature.vertices, axis=1))
+    away = np.linalg.norm(creature.vertices - pulled.PULLED, axis=1)
+    assert moves[1].mean() < 0.75 * moves[0].mean()
+    assert moves[1][(away > 0.1) & (away < 0.2)].mean() < 0.75 * moves[0][(away > 0.1) & (away < 0.2)].mean()
