@@ -26,10 +26,12 @@ from .bake.gltf import (  # noqa: F401  (its exporter looks here)
     glTF2ExportUserExtension,
 )
 from .live import handlers
-from .saved import properties
+from .saved import bones, properties
 from .ui import (
     contact_overlay,
     export_panel,
+    hand_overlay,
+    hand_panel,
     keyframed_overlay,
     keyframed_panel,
     limb_overlay,
@@ -37,18 +39,30 @@ from .ui import (
     map_overlay,
     overlay,
     panels,
+    pin_panel,
     rig_overlay,
     rig_panel,
+    twist_overlay,
 )
 
 OVERLAYS = [
     drawn
-    for module in (overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, limb_overlay)
+    for module in (
+        overlay,
+        map_overlay,
+        rig_overlay,
+        contact_overlay,
+        keyframed_overlay,
+        limb_overlay,
+        hand_overlay,
+        twist_overlay,
+    )
     for drawn in module.OVERLAYS
 ]
 
 PARTS = (
-    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, fbx, *OVERLAYS, cli,
+    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, export_panel, handlers, fbx,
+    *OVERLAYS, cli,
 )  # fmt: skip
 
 

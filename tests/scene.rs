@@ -71,6 +71,7 @@ fn clip_settings() -> ClipSettings {
 
 fn scene_member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMember<'a> {
     SceneMember {
+        pins: &[],
         name: name.into(),
         surfaces: CarriedSurfaces::new(BALL.clone()),
         contact: Contact::default(),

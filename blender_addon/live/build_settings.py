@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import bpy
@@ -14,10 +14,11 @@ from ..logic.contact import CONTACT_METHODS, JOINT_METHODS
 from ..logic.cycles import AUTOMATIC, LEAD_TIME
 from ..logic.modal import METHOD
 from ..logic.native import core
+from ..logic.twist import BoneTwist
 from ..rigs import fingerprints
-from ..saved import rig_layouts, validation
+from ..saved import hand_lattice, rig_layouts, validation
 from ..saved.timing import frames_per_second
-from ..scene import colliders, contact_exclusions, groups
+from ..scene import colliders, contact_exclusions, groups, pins, twist
 from ..scene.bind_pose import BindPose
 
 
@@ -68,6 +69,10 @@ class BuildSettings:
     contact: ContactSettings | None = None  # as set; see `touches`
     kind: str = "AUTOMATIC"  # character kind: which parts the automatic map may make soft
     limbs: tuple[tuple[str, str], ...] = ()  # names and models of the limbs that make up the lattice
+    twists: tuple[BoneTwist, ...] = ()  # of the bones with a twist of their own, whether they carry this flesh or not
+    levels: int = 0  # levels of finer functions inside the lattice's cells
+    pins: tuple = field(default=(), repr=False)  # see `scene.pins.fingerprint`; not in hashes of files without pins
+    hand_lattice: str = ""  # the lattice made by hand; "" for the automatic one
 
     @property
     def method(self) -> str:
@@ -109,7 +114,8 @@ class BuildSettings:
     def baked_key(self) -> str:
         """Returns a hash of everything a bake depends on except its frames."""
         baked = self.for_bake()
-        return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
+        held = (self.pins,) if self.pins else ()
+        return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest(), *held).hex()
 
     def dynamics(self) -> bytes:
         """Returns a hash of the settings on which every simulation depends, for keys."""
@@ -137,6 +143,10 @@ class BuildSettings:
             fingerprints.fingerprint(obj),
             ContactSettings.from_object(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
+            twist.own_twists(obj),
+            0 if s.method == METHOD else int(validation.value_in_range(s, "levels")),  # modes are those of a plain lattice
+            pins.fingerprint(obj),
+            hand_lattice.lattice_in_use(obj),
         )  # fmt: skip
 
 
@@ -156,6 +166,7 @@ def _simulation(s, gravity: tuple[float, ...]) -> Any:
         elastic_joints=validation.value_in_range(s, "elastic_joints"),
         engine=s.engine.lower(),
         device=s.device,
+        adapt="strain" if s.adaptive and s.levels > 0 else "none",
     )
 
 

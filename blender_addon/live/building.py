@@ -8,18 +8,21 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..logic import limbs, modal
-from ..logic.errors import Cancelled
+from ..logic import fine_detail, hand_lattice, limbs, modal, twist
+from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.native import core
-from ..logic.spaces import mirrors, transform
+from ..logic.spaces import MeshSpace, MetricSpace, mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
+from ..logic.twist import core_twists
 from ..rigs import pushers, rigging
 from ..saved import validation
+from ..saved.units import length
 from ..scene import poses, reading, rig_controls
+from ..scene import twist as scene_twist
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import disk_cache, simulating
+from . import disk_cache, lattice_faults, simulating
 from .build_settings import BuildSettings, hash_of
 from .disk_cache import CachedStages
 from .events import report_event
@@ -84,7 +87,8 @@ def build(
         native = 0.15
     rigs = rigging.resolve_rigs(subject.obj, character, bind_pose, body_place(character, bind_pose, build_settings))
     parts = character, bind_pose, build_settings, motion, rigs
-    yield from span(make(subject.obj, flesh, *parts, still, kept), native, 1.0)
+    with lattice_faults.shown_at(subject.obj, build=True):
+        yield from span(make(subject.obj, flesh, *parts, still, kept), native, 1.0)
     report_read(subject.obj, flesh, touches, curve_edits if frames is not None else None)
     flesh.poses_from_cache = restored
     if restored:
@@ -107,6 +111,7 @@ def read(
 ) -> tuple[Character, BindPose]:
     """Reads the mesh and its skeleton as they are now; returns them with their bind pose."""
     validation.check(subject.obj)
+    scene_twist.check(subject.armature)
     character = read_character(subject, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
         bind_pose = applied_bind_pose(subject, bind_pose, flesh.character, character, scene)
@@ -202,33 +207,41 @@ def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
 def enclose(new: BuildStages) -> Task:
     """Builds the surface, the skeleton and the lattice around both."""
     thew = core()
-    character, bind_pose, place = new.character, new.bind_pose, new.place
+    character, bind_pose, place, settings = new.character, new.bind_pose, new.place, new.build_settings
+    space = MeshSpace(place, bind_pose.mesh_matrix)
+    by_hand = hand_lattice.HandLattice.unpack(settings.hand_lattice) if settings.hand_lattice else None
+    model = None if by_hand else limbs.join_tubes(thew, settings.limbs, space.metres)
+
+    def make_lattice(progress):
+        surface, skeleton, hollow = make_surroundings(character, bind_pose, place)
+        if by_hand:
+            lattice = hand_lattice.fit(thew, by_hand, surface, skeleton, character.weights, space, progress)
+        else:
+            lattice = (model or thew.Lattice).enclose(
+                surface, skeleton, character.weights, cells_across=settings.cells_across, progress=progress
+            )
+        return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
+
+    new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
+        "Building the lattice", make_lattice, 0.0, 0.5
+    )
+
+
+def make_surroundings(character: Character, bind_pose: BindPose, place: MetricSpace):
+    """Builds what a lattice encloses, in metres: (surface, skeleton, notes on its cavities)."""
+    thew = core()
     world, triangles = transform(bind_pose.mesh_matrix, character.rest), character.triangles
     if mirrors(bind_pose.mesh_matrix):
         triangles = triangles[:, ::-1]
     heads, tails = (
         place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
-
-    model = limbs.join_tubes(
-        thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
-    )
-
-    elsewhere = character.bones_above(bind_pose.elsewhere)
-
-    def make_lattice(progress):
-        surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
-        skeleton = thew.Skeleton(character.bones, character.parents, heads, tails, elsewhere)
-        skeleton = skeleton.refit_tails(surface, character.weights)
-        surface, hollow = fill_cavities(surface, skeleton)
-        lattice = (model or thew.Lattice).enclose(
-            surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
-        )
-        return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
-
-    new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
-        "Building the lattice", make_lattice, 0.0, 0.5
-    )
+    surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
+    skeleton = thew.Skeleton(
+        character.bones, character.parents, heads, tails, character.bones_above(bind_pose.elsewhere)
+    ).refit_tails(surface, character.weights)
+    surface, hollow = fill_cavities(surface, skeleton)
+    return surface, skeleton, hollow
 
 
 #: Samples along each bone for the test whether it runs through a cavity, an eighth of a bone apart.
@@ -254,21 +267,32 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
     """
     thew = core()
     character, build_settings, painted = new.character, new.build_settings, new.character.painted
+    twist.check(
+        tuple(each for each in build_settings.twists if each.bone in character.bones),
+        float(new.surface.size) / new.place.metres_per_unit,
+        length,
+    )
+
+    too_much = fine_detail.refusal(new.lattice.cells, build_settings.levels)
+    if too_much:
+        raise Refusal(sentence(too_much))
 
     def make_bodies(progress, **maps):
         material = thew.Material(poisson=build_settings.poisson, density=build_settings.density)
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
             region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
-            kind=build_settings.kind.lower(), hard=character.hard.part, progress=progress, **maps,
+            kind=build_settings.kind.lower(), hard=character.hard.part, basis_levels=build_settings.levels,
+            progress=progress, **maps,
         )  # fmt: skip
 
     if new.automatic_key != flesh.automatic_key:
         new.automatic = yield Work("Assembling the body", make_bodies, 0.5, 0.55)
     if new.flesh_key != flesh.flesh_key:
         new.reference = new.automatic
-        if painted.any:
-            maps = {"flesh": painted.flesh, "stiffness": painted.factors()}
+        twists = core_twists(build_settings.twists, character.bones, new.place.metres_per_unit)
+        if painted.any or twists:
+            maps = {"flesh": painted.flesh, "stiffness": painted.factors(), "twist": twists or None}
             new.reference = yield Work(
                 "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
             )

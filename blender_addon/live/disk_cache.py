@@ -63,7 +63,7 @@ def cache_content(flesh: Flesh | None) -> bytes | None:
             files["reference"] = encode(flesh.reference)
     except (core().ThewError, OSError):
         return None
-    known = not motion.moving and not motion.colliders.reading_keys
+    known = not (motion.moving or motion.colliders.reading_keys or motion.pinned)
     meta = {
         "stamp": stamp(), "keys": {name: getattr(flesh, name).hex() for name in CACHE_KEYS}, "defects": flesh.defects,
         "stiffness": flesh.stiffness, "bones": flesh.character.bones, "start": motion.start, "motion": motion.digest.hex(),
@@ -117,7 +117,9 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
             kept = open_content(content, character, bind_pose, build_settings)
             if kept is not None and kept.motion is not None:
                 kept.motion.marked = marked
-                wide = kept.motion.raw.shape[1] == 16 * bones + 32 and not moving and not build_settings.collides_with
+                wide = kept.motion.raw.shape[1] == 16 * bones + 32 and not (
+                    moving or build_settings.collides_with or build_settings.pins
+                )
                 led = kept.motion.lead_length >= build_settings.lead
                 if not (wide and led) or frames is None or not covers_frames(kept.motion, frames):
                     kept.motion = None

@@ -179,7 +179,9 @@ class Flesh(BuildStages):
         if self._bare[0] != key:
             balance, pose = self._balance[1], self.place.maps(maps)
             balance.set_pose(pose)
-            q = balance.solve(gravity=(0.0, 0.0, 0.0))
+            # The pull of bones with a twist of their own is a load, and shown as one.
+            pull = balance.twist_pull if settings.twists else None
+            q = balance.solve(gravity=(0.0, 0.0, 0.0), forces=None if pull is None else -pull)
             bare = np.asarray(balance.positions(), dtype=np.float64)
             bent = self._joint_offsets(q, pose, bare, maps, mesh)
             self._bare = (key, (bare, bent if folds is None else bent + folds.solve(pose)))

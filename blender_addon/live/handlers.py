@@ -13,12 +13,13 @@ from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..saved import tension as saved_tension
-from ..scene import baked_tension, modifier, poses, reading, windows
+from ..scene import baked_tension, frame_dependence, modifier, poses, reading, windows
 from . import (
     clip_following,
     dial,
     jobs,
     keyframed_events,
+    lattice_faults,
     playback,
     registers,
     rendering,
@@ -135,6 +136,7 @@ def after_update(scene, depsgraph):
         if not windows.is_headless() and session.is_live(obj):
             follow_rigs(obj, flesh)
             follow_things(obj, flesh, scene, depsgraph)
+            follow_pins(obj, flesh, scene, depsgraph)
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
@@ -160,6 +162,18 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
         resting.follow_colliders(obj, flesh, scene, depsgraph)
 
 
+def follow_pins(obj, flesh, scene, depsgraph) -> None:
+    """Simulates again when the target of a pin was moved by hand; one that is animated goes back to its keys at the next frame."""
+    if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned:
+        return
+    frame = scene.frame_current
+    if not flesh.clip_start <= frame <= flesh.clip_end or not flesh.motion.pins_differ(obj, frame, depsgraph):
+        return
+    if not any(pin.target is not None and frame_dependence.is_carried(pin.target) for pin in obj.thew.pins):
+        report_event(obj, flesh, Event.POSE_DIFFERS)
+        updates.wait(obj)
+
+
 @persistent
 def before_playing(*_):
     """Allows changed motions to be read again as playback starts."""
@@ -172,6 +186,7 @@ def before_load(*_):
     updates.stop_update()
     updates.state.displayed_parts.clear()
     registers.clear()
+    lattice_faults.known.clear()
 
 
 @persistent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..logic import fine_detail
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import notes_of, plural
@@ -16,7 +17,7 @@ from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved import bakes as saved_bakes
 from ..saved import restarts
-from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
+from ..scene import bakes, cache_files, flesh_map, groups, modifier, pins, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
 from . import building, contact, joint_simulation, keyframed, riding, session, skin, validity
@@ -228,7 +229,13 @@ def settle(obj, flesh, scene) -> None:
 
 def note(obj, flesh) -> None:
     """Stores the notes on the flesh with the object."""
-    obj.thew.made.notes = "\n".join([*notes_of(flesh, obj.thew.preview_mode), *contact.notes(flesh)])
+    notes = [
+        *notes_of(flesh, obj.thew.preview_mode),
+        *fine_detail.function_notes(flesh),
+        *contact.notes(flesh),
+        *pins.problems(obj),
+    ]
+    obj.thew.made.notes = "\n".join(notes)
     rigging.store_problems(obj, flesh.rig_problems, flesh.pushing.notes)
 
 

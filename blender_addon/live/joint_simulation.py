@@ -26,7 +26,7 @@ from ..rigs import rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, limits, partial_motion, simulating, validity
+from . import building, contact, limits, partial_motion, pins, simulating, validity
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -316,7 +316,9 @@ def simulate_members(
             ]
             later = thew.simulate_shots(shots, report)
     except thew.ThewError as error:
-        text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], str(error))
+        told = re.search(r"body (\d+) of the scene", str(error))
+        error_text = str(error) if told is None else pins.with_names(drafts[int(told[1])], str(error))
+        text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], error_text)
         raise type(error)(text) from error
     found = []
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
@@ -344,12 +346,15 @@ def simulate_in_parts(
         if clips:
             parts = [each["poses"][start:end] for each in arguments]
             controls = [each["controls"][start:end] if "controls" in each else None for each in arguments]
-            thew.extend_scene(clips, parts, controls, part_progress, start in restarts)
+            held = [pins.part(each.get("pins", []), start, end) for each in arguments]
+            pinned = {"pins": held} if any(held) else {}
+            thew.extend_scene(clips, parts, controls, part_progress, start in restarts, **pinned)
         else:
             first = [
                 {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}
                 for each in arguments
             ]
+            first = [{**each, "pins": pins.part(each["pins"], 0, end)} if "pins" in each else each for each in first]
             clips = thew.simulate_shots([thew.Shot(**each) for each in first], part_progress)
             for clip in clips:
                 clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
@@ -361,8 +366,9 @@ def shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
+    held = pins.options(new, plan.pin_rows(new), common.place)
     arguments = simulating.arguments(
-        new, plan, *plan.core_inputs(new, common.place), common, **plan.beginning.options()
+        new, plan, *plan.core_inputs(new, common.place), common, **plan.beginning.options(), **held
     )
     return {**arguments, **options}
 
@@ -372,4 +378,5 @@ def following_shot_arguments(
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of the motion after a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
-    return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}
+    held = pins.options(new, simulating.pin_rows_after(new, plan), common.place)
+    return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common, **held), "rate": rate}

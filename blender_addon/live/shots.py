@@ -28,7 +28,7 @@ from ..saved import validation
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, joint_simulation, limits, simulating
+from . import building, contact, jobs, joint_simulation, limits, pins, simulating
 from .build_settings import BuildSettings
 from .events import report_event
 from .flesh import BuildStages
@@ -168,8 +168,9 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
+    held = pins.options(new, plan.pin_rows(new), place)
     given = simulating.arguments(
-        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options()
+        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options(), **held
     )
     return core().Shot(
         **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name

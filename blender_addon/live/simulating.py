@@ -15,12 +15,13 @@ from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
+from ..logic.pins import moved_rows, trace
 from ..logic.sentences import frames_text, plural
 from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
-from . import contact, limits, partial_motion
+from . import contact, limits, partial_motion, pins
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -38,8 +39,8 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if can_stay(flesh, new) else Event.BODY_MADE
     if not (
-        rigging.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new)
-    ):  # other rigs or colliders since then
+        rigging.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new) and pins.were_read(new)
+    ):  # other rigs, colliders or pins since then
         return kept
     plan = make_plan(new)
     clip_key = plan_key(new, plan)
@@ -66,7 +67,8 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return kept
 
     def run(progress):
-        clip = simulate_clip(progress)
+        with pins.named_conflicts(new):
+            clip = simulate_clip(progress)
         return clip, contact.clip_contacts(new, clip), limits.motion_inversions(new, clip)
 
     def simulate_clip(progress):
@@ -75,11 +77,13 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         if not plan.beginning.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, report, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
-        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options), progress=report)
+        held = pins.options(new, plan.pin_rows(new))
+        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options, **held), progress=report)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
         if plan.continues:
-            later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=report)
+            held = pins.options(new, pin_rows_after(new, plan))
+            later = thew.simulate(**arguments(new, plan, *after(new, plan, maps), **held), progress=report)
         return display_clip(clip, plan, later)
 
     spaces = new.place.to_object(motion.matrices)
@@ -133,6 +137,7 @@ def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:
 def simulate_in_parts(new: BuildStages, plan: SimulationPlan, report, offer) -> Any:
     """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
     maps, moved, collided = plan.core_inputs(new)
+    held, _ = pins.tracks(new, plan.pin_rows(new))
     clip, poses = None, len(maps)
     for start, end in partial_motion.parts(poses, plan.restarts):
 
@@ -142,12 +147,14 @@ def simulate_in_parts(new: BuildStages, plan: SimulationPlan, report, offer) -> 
         controls = moved[start:end]
         if clip is None:
             # All colliders are passed, up to the end: the core looks them up by the frame.
-            given = arguments(new, plan, maps[:end], controls, collided, **plan.beginning.options())
+            pinned = {"pins": pins.part(held, start, end)} if held else {}
+            given = arguments(new, plan, maps[:end], controls, collided, **plan.beginning.options(), **pinned)
             clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         else:
             restart = start in plan.restarts
-            clip.extend(maps[start:end], controls if plan.acting else None, part_progress, restart)
+            pinned = {"pins": pins.part(held, start, end)} if held else {}
+            clip.extend(maps[start:end], controls if plan.acting else None, part_progress, restart, **pinned)
         offer(clip)
     return clip
 
@@ -169,8 +176,10 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
         before = motion.before
         began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
         began = *began, rigging.controls_of(new.rigs, tuple(plan.acting), before.controls[-plan.lead :]).tobytes()
+        began = *began, before.pins[-plan.lead :].tobytes()
     dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
-    return hash_of(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
+    inputs = new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching
+    return hash_of(*inputs, pins.key(new)) if pins.acts(new) else hash_of(*inputs)
 
 
 @dataclass(frozen=True)
@@ -218,6 +227,19 @@ class SimulationPlan:
                 before.colliders.at_poses(rows),
             )
         return begun.turn(maps), begun.turn(controls), self.colliders.at_poses(begun.turn(np.arange(len(maps))))
+
+    def pin_rows(self, new: BuildStages) -> np.ndarray:
+        """Returns the targets of the pins [f, p, 17] at the poses of `core_inputs`."""
+        motion = new.motion
+        if self.lead:
+            return np.concatenate([motion.before.pins[-self.lead :], motion.pins])
+        return self.beginning.turn(motion.pins)
+
+
+def pin_rows_after(new: BuildStages, plan: SimulationPlan) -> np.ndarray:
+    """Returns the targets of the pins [f, p, 17] at the poses of `after`."""
+    rows, moves = rows_after(new, plan)
+    return moved_rows(new.motion.pins[rows], moves)
 
 
 def make_plan(new: BuildStages) -> SimulationPlan:
@@ -316,10 +338,17 @@ def after(new: BuildStages, plan: SimulationPlan, maps: np.ndarray) -> tuple[np.
     """Returns poses, controls and colliders of the motion after a cycle of poses `maps` [f + 1, b, 4, 4], preceded by turns of it."""
     begun, motion, seconds = plan.beginning, new.motion, PERIODIC_AFTER * new.build_settings.fps
     lead = begun.turns_before(maps, seconds)
-    rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
-    moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
-    moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
+    rows, moves = rows_after(new, plan)
     return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.at_poses(rows).moved_by_maps(moves)
+
+
+def rows_after(new: BuildStages, plan: SimulationPlan) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the poses of the motion that `after` simulates, and the moves of the world at each [f, 4, 4]."""
+    begun, motion, seconds = plan.beginning, new.motion, PERIODIC_AFTER * new.build_settings.fps
+    moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
+    count = len(motion.maps)
+    rows = np.concatenate([np.resize(np.arange(begun.period), len(moves)), np.arange(count)])
+    return rows, np.concatenate([moves, np.broadcast_to(np.eye(4), (count, 4, 4))])
 
 
 def display_clip(clip: Any, plan: SimulationPlan, later: Any = None) -> Any:
@@ -355,6 +384,8 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
     here, marked = (motion.start, motion.start + live - 1), motion.marked
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
     others = motion.colliders.trace(new.place, new.surface.size)
+    held = trace(motion.pins, new.place, new.surface.size) if pins.acts(new) else None
+    others = held if others is None else others if held is None else np.concatenate([others, held], axis=1)
     others = None if others is None else others[: live + 1]
     options = build_settings.fps, motion.start, controls[: live + 1], marked, others
     begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)

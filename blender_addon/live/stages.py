@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..logic.spaces import MetricSpace, transform
+from ..logic.twist import core_twists
 from ..scene import flesh_map
 from .build_settings import hash_of
 from .flesh import BuildStages
@@ -20,9 +21,21 @@ def set_keys(new: BuildStages) -> None:
     character, build_settings = new.character, new.build_settings
     new.place = body_place(character, new.bind_pose, build_settings)
     new.lattice_key = hash_of(
-        character.digest, new.bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
+        character.digest,
+        new.bind_pose,
+        new.place.metres_per_unit,
+        build_settings.cells_across,
+        build_settings.limbs,
+        build_settings.hand_lattice,
     )
     material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
-    new.automatic_key = hash_of(new.lattice_key, *material, build_settings.kind, flesh_map.digest(character.hard.part))
-    new.flesh_key = hash_of(new.automatic_key, character.painted.digest)
+    new.automatic_key = hash_of(
+        new.lattice_key,
+        *material,
+        build_settings.kind,
+        flesh_map.digest(character.hard.part),
+        build_settings.levels,
+    )
+    twists = core_twists(build_settings.twists, character.bones, new.place.metres_per_unit)
+    new.flesh_key = hash_of(new.automatic_key, character.painted.digest, *twists)
     new.body_key = hash_of(new.flesh_key, build_settings.softness, build_settings.young)

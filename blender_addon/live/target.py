@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mesh that the artist means: the active one, or one that the active armature moves.
+"""The mesh that the artist means: the active one, one that the active armature moves, or the one whose lattice is active.
 
 Importers of glTF leave an empty active that the armature hangs on; it stands for the armature.
 """
@@ -16,7 +16,9 @@ def target_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
     """Returns the mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
     active = target_armature(context)
     if active is None:
-        return context.view_layer.objects.active
+        active = context.view_layer.objects.active
+        shown = None if active is None else active.thew.lattice_of
+        return active if shown is None or shown.name not in context.scene.objects else shown
     chosen = active.thew.chosen
     if chosen is not None and chosen.name in context.scene.objects and is_moved_by(chosen, active):
         return chosen

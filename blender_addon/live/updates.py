@@ -298,6 +298,10 @@ def show_last_finished() -> None:
     state.displayed_parts.clear()
 
 
+#: Settings on which the lattice depends.
+LATTICE_SETTINGS = ("cells_across", "height", "limbs", "hand_lattice")
+
+
 def is_superseded() -> bool:
     """Returns whether the object under work has waited long enough with other settings than those of the update."""
     obj = state.updated_object
@@ -314,11 +318,7 @@ def is_superseded() -> bool:
     # A lattice under way is not started again for settings on which it does not depend.
     (settings, *_), touches, _ = now
     (former, *_), before, _ = state.started_from
-    kept = (settings.cells_across, settings.height, settings.limbs) == (
-        former.cells_across,
-        former.height,
-        former.limbs,
-    )
+    kept = all(getattr(settings, name) == getattr(former, name) for name in LATTICE_SETTINGS)
     return flesh.lattice_key != b"" or not kept or touches != before or state.stepper.fraction >= LATTICE_FRACTION
 
 

@@ -87,7 +87,7 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
     condition = flesh.condition
     if not (condition.is_showable and flesh.covers(*frames)) or condition.is_behind or controls_moved(obj, flesh):
         return False
-    if flesh.motion.lead_length < build_settings.lead:
+    if flesh.motion.lead_length < build_settings.lead or flesh.motion.pinned != build_settings.pins:
         return False
     return flesh.motion.colliders.reading_keys == colliders.reading_keys(build_settings.collides_with)
 

@@ -62,6 +62,11 @@ class MappedClip:
         return self._counts("unconverged_steps")
 
     @property
+    def active_functions(self) -> np.ndarray:
+        """Returns the functions of the flesh that act, of the same frames."""
+        return self._counts("active_functions")
+
+    @property
     def folded_cells(self) -> np.ndarray | None:
         """Returns the cells that the bones alone invert, of the same frames; None where the method does not separate sway."""
         return None if self.clips[0].folded_cells is None else self._counts("folded_cells")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .errors import sentence
+from .twist import idle_note
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -78,6 +79,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes += [sentence(text) for text in flesh.skin_notes]
     if flesh.body is not None:
         notes += [sentence(text) for text in flesh.body.loose_parts]
+        idle = idle_note(flesh.build_settings.twists, flesh.body, flesh.character.bones, flesh.bind_pose.elsewhere)
+        notes += [sentence(idle)] if idle else []
     if flesh.clip is not None and flesh.beginning.note:
         notes.append(flesh.beginning.note)
     if flesh.inverted_count:

@@ -68,6 +68,22 @@ class MetricSpace:
         return maps
 
 
+@dataclass(frozen=True)
+class MeshSpace:
+    """The own space of a character's mesh at rest, and the metres of its body."""
+
+    place: MetricSpace
+    matrix: np.ndarray  # [4, 4], the mesh's world matrix at rest
+
+    def metres(self, points: np.ndarray) -> np.ndarray:
+        """Returns points [n, 3] of the mesh's space in metres."""
+        return self.place.points(transform(self.matrix, np.asarray(points, dtype=np.float64)))
+
+    def mesh(self, metres: np.ndarray) -> np.ndarray:
+        """Returns points [n, 3] in metres in the mesh's space."""
+        return transform(np.linalg.inv(self.matrix), self.place.world(metres))
+
+
 def bone_maps(armature: np.ndarray, bones: np.ndarray, mesh: np.ndarray, mesh_rest: np.ndarray) -> np.ndarray:
     """Returns T_b for one frame: `armature`, `mesh`, `mesh_rest` [4, 4] and `bones` [b, 4, 4] (B_b) -> [b, 4, 4]."""
     after = np.linalg.solve(armature, mesh @ np.linalg.inv(mesh_rest))

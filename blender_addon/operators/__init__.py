@@ -11,6 +11,7 @@ from . import (
     drag,
     export_cache,
     flesh,
+    hand_lattice,
     keyframed,
     keyframed_list,
     keyframed_model,
@@ -18,6 +19,7 @@ from . import (
     limb_shape,
     limbs,
     mend,
+    pin,
     place,
     preset,
     pull,
@@ -27,14 +29,17 @@ from . import (
     rig_files,
     rigs,
     simulate,
+    skeleton,
     switch,
     toolbar,
+    twist,
     wrinkles,
 )  # fmt: skip
 
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
-    keyframed, keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape, export_cache, wrinkles,
+    keyframed, keyframed_list, keyframed_model, limbs, pin, limb_rigs, limb_shape, export_cache, wrinkles, twist,
+    hand_lattice, skeleton,
 )  # fmt: skip
 
 #: All operators, by their names.

@@ -67,13 +67,14 @@ BAKE_PROPERTIES = {"baked_basis", "baked_tracks", "baked_rest_position", "store_
 
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
     """Resets every property to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
-    kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice"} if keep_rigs else set()
+    by_hand = {"use_hand_lattice", "hand_lattice", "hand_mesh"}
+    kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice", *by_hand} if keep_rigs else set()
     kept |= BAKE_PROPERTIES if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept:
                 group.property_unset(name)
-    if keep_bake or (keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs))):
+    if keep_bake or (keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs) or obj.thew.hand_lattice)):
         return
     obj.thew.rigs.clear()
     obj.thew.limbs.clear()

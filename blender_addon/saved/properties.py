@@ -22,9 +22,11 @@ from bpy.props import (
 )
 
 from ..logic import cycles
+from ..logic.fine_detail import MAX_LEVELS
 from . import bakes as saved_bakes
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
+from . import pins as saved_pins
 from . import restarts as saved_restarts
 from . import rigs as saved_rigs
 from .additions import ThewMade
@@ -33,6 +35,7 @@ from .choices import BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STAR
 from .contact import ContactProperties
 from .damping import DampingProperties
 from .edit_callbacks import call_on_dial, setting
+from .hand_lattice import HandLatticeProperties
 from .kinds import KindProperties
 from .tension import TensionProperties
 from .units import metres_per_unit
@@ -80,8 +83,10 @@ class ThewSettings(
     CacheProperties,
     ContactProperties,
     DampingProperties,
+    HandLatticeProperties,
     KindProperties,
     saved_limbs.LimbProperties,
+    saved_pins.PinProperties,
     saved_restarts.RestartProperties,
     TensionProperties,
     bpy.types.PropertyGroup,
@@ -105,6 +110,22 @@ class ThewSettings(
         max=MAX_CELLS,
         soft_min=6,
         soft_max=64,
+    )
+    levels: setting(
+        IntProperty,
+        "Fine Detail",
+        "Levels of finer functions inside each cell of the lattice: folds and dents smaller than a cell. 0 has none; each "
+        "level takes about ten times as long and as much memory",
+        default=0,
+        min=0,
+        max=MAX_LEVELS,
+    )
+    adaptive: setting(
+        BoolProperty,
+        "Adaptive",
+        "Compute Fine Detail only where and while the flesh is strained: nearly the same shape, several times quicker. "
+        "Objects that are simulated together always have all of it",
+        default=False,
     )
     method: setting(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
     modes: setting(
@@ -280,6 +301,12 @@ class ThewSettings(
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
     )
+    show_twist: BoolProperty(
+        name="Show Twist",
+        description="In Pose mode draw the tube around each selected bone within which flesh turns with it: bright for a twist of its "
+        "own, faint for the automatic one, grey where it is off",
+        default=True,
+    )
     show_map: BoolProperty(
         name="Show Flesh Map",
         description="Colour the character by where it is soft: blue is the skin as it is, red as soft as it gets",
@@ -329,6 +356,7 @@ CLASSES = (
     *saved_rigs.CLASSES,
     *saved_keyframed.CLASSES,
     *saved_limbs.CLASSES,
+    *saved_pins.CLASSES,
     *saved_restarts.CLASSES,
     *saved_bakes.CLASSES,
     ThewMade,

@@ -19,14 +19,18 @@ from ..logic.colliders import Colliders
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
-from . import animation, colliders, rig_controls, windows
+from . import animation, colliders, pins, rig_controls, windows
 from .mesh import numbers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
 from .reading import Subject, armature_modifier
+
+#: Targets of no pins at one pose.
+NO_PINS = np.empty((1, 0, TARGET_NUMBERS))
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Pose:
     controls: np.ndarray  # [r] of every rig
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
     colliders: Colliders = field(default_factory=Colliders)  # colliders, if they were read
+    pins: np.ndarray = field(default_factory=lambda: NO_PINS[0])  # [p, 17] targets of every pin
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class LeadPoses:
     controls: np.ndarray  # [l, r] of every rig
     #: Colliders of the flesh, in those poses and in all poses of the range.
     colliders: Colliders = field(default_factory=Colliders)
+    pins: np.ndarray = field(default_factory=lambda: NO_PINS)  # [l, p, 17] targets of every pin
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -67,6 +73,10 @@ class Motion:
     marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
     colliders: Colliders = field(default_factory=Colliders)  # colliders of the flesh
     before: LeadPoses | None = None  # poses that lead to it; None: not read
+    pins: np.ndarray = field(
+        default_factory=lambda: NO_PINS
+    )  # [f, p, 17] targets of every pin: see `logic.pins.target_row`
+    pinned: tuple = ()  # the pins: see `pins.fingerprint`
 
     @property
     def lead_length(self) -> int:
@@ -83,7 +93,7 @@ class Motion:
         if raw.shape != then.shape:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        return not near.all() or self.controls_differ(obj, frame, depsgraph)
+        return not near.all() or self.controls_differ(obj, frame, depsgraph) or self.pins_differ(obj, frame, depsgraph)
 
     def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
@@ -99,6 +109,14 @@ class Motion:
             return True
         now = rig_controls.evaluated_controls(obj, depsgraph)
         return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
+
+    def pins_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Returns whether the target of a pin is not where it was read at `frame`."""
+        if not self.pinned:
+            return False
+        now = pins.evaluated_pins(obj, depsgraph)
+        then = self.pins[frame - self.start]
+        return now.shape != then.shape or not np.allclose(now, then, rtol=1e-5, atol=1e-6)
 
 
 #: Above zero while frames are played to read them: the frame handlers then do nothing.
@@ -184,7 +202,9 @@ class PoseReader:
         """Returns the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         bones, world, mesh, raw = self.read_bones(depsgraph, frame)
         maps = bone_maps(world, bones, mesh, self.mesh_rest)
-        return Pose(maps, mesh, rig_controls.evaluated_controls(self.subject.obj, depsgraph), raw)
+        obj = self.subject.obj
+        controls, held = rig_controls.evaluated_controls(obj, depsgraph), pins.evaluated_pins(obj, depsgraph)
+        return Pose(maps, mesh, controls, raw, pins=held)
 
     def read_bones(
         self, depsgraph: bpy.types.Depsgraph, frame: int
@@ -350,12 +370,14 @@ def motion_of(
     """Builds the motion through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    before = LeadPoses(maps[:lead], controls[:lead], collided)
+    held = np.stack([pose.pins for pose in poses])
+    before = LeadPoses(maps[:lead], controls[:lead], collided, held[:lead])
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
-    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
+    pinned = pins.fingerprint(wanted.subject.obj)
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held[lead:], pinned)
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:

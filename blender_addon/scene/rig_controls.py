@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..logic.names import describe
-from . import animation
+from . import animation, pins
 from .mesh import numbers
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
@@ -86,9 +86,11 @@ def is_bone_lost(target: bpy.types.DriverTarget) -> bool:
 
 
 def control_animation(obj: bpy.types.Object) -> tuple:
-    """Returns a fingerprint of the keys and drivers of the rigs' controls, for comparison; () without any."""
-    moved = are_animated(obj)
-    if not any(moved):
+    """Returns a fingerprint of the keys and drivers of the rigs' controls and of the pins' influences, for comparison; () without
+    any.
+    """
+    moved, held = are_animated(obj), pins.pin_curves(obj)
+    if not (any(moved) or held):
         return ()
     data = obj.animation_data
     prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
@@ -98,7 +100,7 @@ def control_animation(obj: bpy.types.Object) -> tuple:
     for curve in animation.curves(data):
         if rig_of_path(obj, curve.data_path) >= 0:
             prints.append(curve_print(curve))
-    return tuple(prints)
+    return (*prints, *(curve_print(curve) for curve in held))
 
 
 def curve_print(curve: bpy.types.FCurve) -> tuple:

@@ -25,6 +25,7 @@ def draw_limbs(layout, _context, obj, width: int) -> None:
     if armature_of(obj) is None:
         words = "This mesh has no armature: limbs are made along bones"
         draw_text(layout.column(align=True), words, width, icon="INFO")
+        layout.operator("thew.skeleton_click", icon="BONE_DATA")
         layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
         return
     row = layout.row()

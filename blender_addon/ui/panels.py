@@ -14,6 +14,7 @@ from ..live import hidden_flesh, riding, target, updates, validity, whole_charac
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
+from ..logic.fine_detail import cost_text
 from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
 from ..logic.sentences import join_words, modal_lines, modal_notes, plural
 from ..scene import bakes, cache_files, flesh_map, writing
@@ -24,6 +25,7 @@ from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
 from .panel_places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
+from .twist_panel import draw_twist
 
 # the main panel -----------------------------------------------------------------------------------------------------
 
@@ -68,9 +70,12 @@ def draw_idle(layout, obj, idle: bpy.types.ArmatureModifier, width: int) -> None
 
 def draw_boneless(layout, width: int) -> None:
     """Draws the first step for a mesh without bones."""
+    layout.operator("thew.skeleton_click", icon="BONE_DATA")
     layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
     column = layout.column(align=True)
-    draw_text(column, "Then parent the mesh to them: Ctrl+P, With Automatic Weights", width, icon="BLANK1")
+    draw_text(
+        column, "Suggested bones: then parent the mesh to them, Ctrl+P, With Automatic Weights", width, icon="BLANK1"
+    )
 
 
 def no_flesh_text(obj) -> str:
@@ -161,7 +166,12 @@ def draw_progress(layout) -> bool:
 def draw_look(layout, context, obj, width: int) -> None:
     """Draws the foldout Look: how the flesh moves."""
     settings = obj.thew
-    layout.column().prop(settings, "cells_across")
+    column = layout.column(align=True)
+    column.prop(settings, "cells_across")
+    column.prop(settings, "levels")
+    part = column.column()
+    part.active = settings.levels > 0 and settings.method != modal.METHOD
+    part.prop(settings, "adaptive")
     column = layout.column(align=True)
     for factor, number in (("settling", "mass_damping"), ("tremble", "stiffness_damping")):
         column.prop(settings, number if settings.is_property_set(number) else factor)
@@ -180,13 +190,13 @@ def draw_look(layout, context, obj, width: int) -> None:
 
 
 def draw_cost(column, settings, width: int) -> None:
-    """Draws a warning if the number of cells makes simulations slow."""
-    text = cost(settings.cells_across)
-    if text:
-        draw_text(column, text, width, icon="ERROR")
+    """Draws warnings if the number of cells or Fine Detail makes simulations slow."""
+    for text in (cost(settings.cells_across), cost_text(settings.levels, settings.adaptive)):
+        if text:
+            draw_text(column, text, width, icon="ERROR")
 
 
-def draw_regions(layout, _context, obj, _width: int) -> None:
+def draw_regions(layout, _context, obj, width: int) -> None:
     """Draws the foldout Regions: which parts are soft or stiff."""
     column = layout.column(align=True)
     row = column.row(align=True)
@@ -195,6 +205,7 @@ def draw_regions(layout, _context, obj, _width: int) -> None:
     column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
     column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
     draw_paint(layout, obj, flesh_map.STIFFNESS, "Paint Stiffness", "Stop Painting", "MOD_VERTEX_WEIGHT")
+    draw_twist(layout, obj, width)
 
 
 def draw_paint(layout, obj, name: str, text: str, stop: str, icon: str = "BRUSH_DATA") -> None:
@@ -222,7 +233,6 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column = layout.column(align=True)
     column.prop(settings, "poisson")
     column.prop(settings, "density")
-    layout.column().prop(settings, "show_lattice")
     column = layout.column()
     column.prop(settings, "rate", text="Steps / Second")
     column.prop(settings, "method")

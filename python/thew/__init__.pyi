@@ -27,6 +27,7 @@ from . import tets as tets
 from ._errors import Cancelled as Cancelled
 from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
+from ._errors import LatticeError as LatticeError
 from ._errors import ModalError as ModalError
 from ._errors import MotionError as MotionError
 from ._errors import MRepError as MRepError
@@ -38,6 +39,7 @@ from ._errors import StorageError as StorageError
 from ._errors import TetError as TetError
 from ._errors import TetFileError as TetFileError
 from ._errors import ThewError as ThewError
+from ._errors import Violation as Violation
 
 __version__: str
 
@@ -59,6 +61,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Lattice",
+    "LatticeError",
     "MRep",
     "MRepError",
     "MRepFamily",
@@ -73,6 +76,8 @@ __all__ = [
     "NonlinearSimulation",
     "OutsideError",
     "ParameterSpec",
+    "Pin",
+    "PinTrack",
     "Rig",
     "RigError",
     "RigFileError",
@@ -96,6 +101,7 @@ __all__ = [
     "TetMesh",
     "ThewError",
     "VertexTexture",
+    "Violation",
     "Volume",
     "WigglySpline",
     "__version__",
@@ -112,6 +118,7 @@ __all__ = [
     "gpu_adapters",
     "guides",
     "helper_bones",
+    "independent_vertices",
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
@@ -158,6 +165,7 @@ _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
 _Form: TypeAlias = Literal["vertex", "embedded"]
 _Precision: TypeAlias = Literal["f32", "f16"]
+_Adapt: TypeAlias = Literal["none", "strain"]
 
 class _OtherSettings(TypedDict, total=False):
     rate: float
@@ -171,16 +179,21 @@ class _OtherSettings(TypedDict, total=False):
     precision: _Precision
     engine: str
     device: str | None
+    adapt: _Adapt
+    adapt_strain: ArrayLike | None
 
 class _SimulationSettings(_OtherSettings, total=False):
     method: _Method
+
+class _BoneTwist(TypedDict, total=False):
+    radius: float | None
+    strength: float
 
 class _OtherBodySettings(TypedDict, total=False):
     stiffness: ArrayLike | None
     density: ArrayLike | None
     poisson: ArrayLike | None
-    twist_stiffness: ArrayLike | None
-    twist_radius: ArrayLike | None
+    twist: Mapping[str, _BoneTwist] | Sequence[_BoneTwist | None] | None
     rest_includes_gravity: bool
     level: int
     basis_levels: int
@@ -323,6 +336,18 @@ class Lattice:
         cells_across: float = 12.0,
         progress: _Progress | None = None,
     ) -> Lattice: ...
+    @staticmethod
+    def from_faces(vertices: ArrayLike, faces: Sequence[Sequence[int]]) -> Lattice: ...
+    def face_mesh(self) -> tuple[_Floats, list[list[int]]]: ...
+    def for_character(
+        self,
+        surface: Surface,
+        skeleton: Skeleton,
+        skin_weights: ArrayLike | None = None,
+        tips: Sequence[tuple[int, ArrayLike, ArrayLike]] | None = None,
+        reach: float = 0.15,
+        progress: _Progress | None = None,
+    ) -> Lattice: ...
     def with_bones_of(self, skeleton: Skeleton) -> Lattice: ...
     @property
     def vertices(self) -> _Floats: ...
@@ -341,6 +366,7 @@ class Lattice:
     @property
     def notes(self) -> list[str]: ...
     def check(self, surface: Surface, skeleton: Skeleton) -> list[str]: ...
+    def find_violations(self, surface: Surface, skeleton: Skeleton) -> list[Violation]: ...
     def embed(self, points: ArrayLike) -> tuple[_Indices, _Floats]: ...
     def embedding_matrix(self, points: Surface | ArrayLike) -> _Sparse: ...
     def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]: ...
@@ -726,9 +752,7 @@ class BodySettings:
     @property
     def poisson(self) -> _Floats | None: ...
     @property
-    def twist_stiffness(self) -> _Floats | None: ...
-    @property
-    def twist_radius(self) -> _Floats | None: ...
+    def twist(self) -> dict[str, _BoneTwist] | list[_BoneTwist | None] | None: ...
     @property
     def rest_includes_gravity(self) -> bool: ...
     @property
@@ -796,6 +820,8 @@ class Body:
     def volume(self) -> float: ...
     @property
     def loose_parts(self) -> list[str]: ...
+    @property
+    def twist_tubes(self) -> list[tuple[str, _Floats, _Floats, float, float]]: ...
     def mass(self) -> _Sparse: ...
     def stiffness(self, twist: bool = False) -> _Sparse: ...
     def energy(self, q: ArrayLike, model: _Model = "stvk") -> float: ...
@@ -921,6 +947,10 @@ class SimulationSettings:
     def precision(self) -> _Precision: ...
     @property
     def engine(self) -> str: ...
+    @property
+    def adapt(self) -> _Adapt: ...
+    @property
+    def adapt_strain(self) -> tuple[float, float, float]: ...
     def replace(self, **changes: Unpack[_SimulationSettings]) -> SimulationSettings: ...
     def as_dict(self) -> dict[str, Any]: ...
     def digest(self) -> bytes: ...
@@ -947,6 +977,8 @@ class Simulation:
     @property
     def settings(self) -> SimulationSettings: ...
     @property
+    def active_functions(self) -> int: ...
+    @property
     def amplitudes(self) -> _Floats | None: ...
     def reset(self, pose: ArrayLike, settled: bool = True, rest_forces: ArrayLike | None = None) -> None: ...
     def advance(
@@ -956,6 +988,11 @@ class Simulation:
         forces: ArrayLike | None = None,
         rest_forces: ArrayLike | None = None,
     ) -> None: ...
+    def pin(self, point: int | ArrayLike, target: ArrayLike | None = None, strength: float = 1.0) -> int: ...
+    def move_pin(self, pin: int, target: ArrayLike, strength: float | None = None) -> None: ...
+    def unpin(self, pin: int) -> None: ...
+    def pins(self) -> list[Pin]: ...
+    def point_position(self, point: int | ArrayLike) -> _Floats: ...
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places: ...
@@ -976,6 +1013,34 @@ class Simulation:
     def restore(self, state: bytes) -> None: ...
 
 @final
+class Pin:
+    @property
+    def id(self) -> int: ...
+    @property
+    def point(self) -> int | list[float]: ...
+    @property
+    def target(self) -> _Floats: ...
+    @property
+    def strength(self) -> float: ...
+    @property
+    def superfluous(self) -> list[int] | None: ...
+
+@final
+class PinTrack:
+    def __new__(cls, point: int | ArrayLike, targets: ArrayLike, strengths: ArrayLike | None = None) -> PinTrack: ...
+    @property
+    def point(self) -> int | list[float]: ...
+    @property
+    def targets(self) -> _Floats: ...
+    @property
+    def strengths(self) -> _Floats | None: ...
+    def __len__(self) -> int: ...
+    def __copy__(self) -> PinTrack: ...
+    def __deepcopy__(self, _memo: object) -> PinTrack: ...
+
+def independent_vertices(body: Body, vertices: Sequence[int], most: int | None = None) -> list[int]: ...
+
+@final
 class Clip:
     def positions(
         self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
@@ -994,6 +1059,7 @@ class Clip:
         controls: ArrayLike | None = None,
         progress: _Progress | None = None,
         restart: bool = False,
+        pins: Sequence[PinTrack] | None = None,
     ) -> None: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     @staticmethod
@@ -1020,6 +1086,8 @@ class Clip:
     def folded_cells(self) -> _Indices | None: ...
     @property
     def unconverged_steps(self) -> _Indices: ...
+    @property
+    def active_functions(self) -> _Indices: ...
     @property
     def max_skin_deviations(self) -> _Places: ...
     @property
@@ -1054,6 +1122,7 @@ def simulate(
     contact: Contact | None = None,
     colliders: Sequence[Collider] | None = None,
     restarts: Sequence[int] | None = None,
+    pins: Sequence[PinTrack] | None = None,
     settings: SimulationSettings | None = None,
     **keywords: Unpack[_SimulationSettings],
 ) -> Clip: ...
@@ -1076,6 +1145,7 @@ class Shot:
         colliders: Sequence[Collider] | None = None,
         name: str = "",
         restarts: Sequence[int] | None = None,
+        pins: Sequence[PinTrack] | None = None,
         settings: SimulationSettings | None = None,
         **keywords: Unpack[_SimulationSettings],
     ) -> Shot: ...
@@ -1095,6 +1165,8 @@ class Shot:
     def settings(self) -> SimulationSettings: ...
     @property
     def restarts(self) -> list[int]: ...
+    @property
+    def pins(self) -> list[PinTrack]: ...
     @property
     def poses(self) -> _Floats: ...
     @property
@@ -1162,6 +1234,10 @@ class Scene:
         forces: Sequence[ArrayLike | None] | None = None,
         rest_forces: Sequence[ArrayLike | None] | None = None,
     ) -> None: ...
+    def pin(self, body: int, point: int | ArrayLike, target: ArrayLike | None = None, strength: float = 1.0) -> int: ...
+    def move_pin(self, body: int, pin: int, target: ArrayLike, strength: float | None = None) -> None: ...
+    def unpin(self, body: int, pin: int) -> None: ...
+    def pins(self, body: int) -> list[Pin]: ...
     def positions(
         self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places: ...
@@ -1191,6 +1267,7 @@ def simulate_scene(
     cyclic: bool = False,
     names: Sequence[str] | None = None,
     restarts: Sequence[int] | None = None,
+    pins: Sequence[Sequence[PinTrack] | None] | None = None,
     settings: SimulationSettings | None = None,
     **keywords: Unpack[_SimulationSettings],
 ) -> list[Clip]: ...
@@ -1201,6 +1278,7 @@ def extend_scene(
     controls: Sequence[ArrayLike | None] | None = None,
     progress: _Progress | None = None,
     restart: bool = False,
+    pins: Sequence[Sequence[PinTrack] | None] | None = None,
 ) -> None: ...
 
 @final
@@ -1224,6 +1302,8 @@ class Equilibrium:
     def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats: ...
     @property
     def turns(self) -> _Floats: ...
+    @property
+    def twist_pull(self) -> _Floats: ...
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places: ...

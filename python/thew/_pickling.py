@@ -24,6 +24,7 @@ _INSTEAD = {
     "Compressed": "keep its keys and curves",
     "HelperBones": "keep its weights, transforms, heads, tails and parents",
     "VertexTexture": "keep its paths; the files hold the rest",
+    "Pin": "keep its point, target and strength",
     "RigSpec": _TABLE,
     "ParameterSpec": _TABLE,
     **dict.fromkeys(
@@ -37,6 +38,7 @@ _INSTEAD = {
             "MRepReport",
             "ModalSimulation",
             "NonlinearSimulation",
+            "PinTrack",
             "RigFit",
             "Shell",
             "Spacetime",

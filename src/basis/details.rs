@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of levels above 0 over a lattice: which are kept, where they live, and their values.
 
+use super::active::ActiveSet;
 use super::complex::Complex;
 use super::kept::kept_functions;
 use super::kind::{CellKind, KindHexahedron, cell_kinds, kind_index};
@@ -35,6 +36,8 @@ pub(super) struct Details {
     functions: Vec<u32>,
     /// Index of each function among those of the kind's hexahedron.
     places: Vec<u8>,
+    /// Subdivisions of each cell into elements.
+    cell_levels: Vec<u8>,
 }
 
 impl Details {
@@ -85,6 +88,7 @@ impl Details {
             offsets: vec![0],
             functions: Vec::new(),
             places: Vec::new(),
+            cell_levels: vec![levels as u8; lattice.cells().len()],
         };
         for (c, cell) in lattice.cells().iter().enumerate() {
             details.add_cell(cell, complex, c, &number);
@@ -116,6 +120,78 @@ impl Details {
         }
     }
 
+    /// Chooses some of the details, on elements as coarse as they allow.
+    pub fn with_active(whole: &Self, lattice: &Lattice, set: &ActiveSet) -> Self {
+        let own = lattice.vertices().len();
+        let functions: Vec<u32> = set.functions().collect();
+        let mut number = vec![u32::MAX; whole.rest.len()];
+        for (new, &old) in (0..).zip(&functions) {
+            number[old as usize] = new;
+        }
+        let details = &functions[own..];
+        let of = |a: &u32| *a as usize;
+        let mut some = Self {
+            levels: whole.levels,
+            counts: whole.counts.clone(),
+            rest: functions.iter().map(|a| whole.rest[of(a)]).collect(),
+            centres: functions.iter().map(|a| whole.centres[of(a)]).collect(),
+            bones: functions.iter().map(|a| whole.bones[of(a)]).collect(),
+            level_of: functions.iter().map(|a| whole.level_of[of(a)]).collect(),
+            kept: details.iter().map(|a| whole.kept[of(a) - own]).collect(),
+            origins: details.iter().map(|a| whole.origins[of(a) - own]).collect(),
+            starts: vec![0],
+            offsets: vec![0],
+            functions: Vec::new(),
+            places: Vec::new(),
+            cell_levels: Vec::with_capacity(lattice.cells().len()),
+        };
+        for (c, cell) in (0..).zip(lattice.cells()) {
+            some.add_active_cell(whole, (c, cell), &number);
+        }
+        some
+    }
+
+    /// Adds the elements of a cell from those of the `whole` basis; `number` holds the new number of each of its functions.
+    fn add_active_cell(&mut self, whole: &Self, (c, cell): (u32, &Cell), number: &[u32]) {
+        let fine = &cell_kinds(whole.levels)[kind_index(cell)];
+        let mut at_vertex = vec![u32::MAX; fine.vertices];
+        let mut level = 0;
+        for element in whole.starts[c as usize]..whole.starts[c as usize + 1] {
+            let hexahedron = &fine.hexahedra[(element - whole.starts[c as usize]) as usize];
+            for entry in whole.entries(element) {
+                let function = whole.functions[entry] as usize;
+                if number[function] != u32::MAX {
+                    at_vertex[hexahedron.functions[whole.places[entry] as usize] as usize] =
+                        number[function];
+                    level = level.max(whole.level_of[function]);
+                }
+            }
+        }
+        self.cell_levels.push(level);
+        if level == 0 {
+            self.functions.extend(cell.corners());
+            self.places.extend(0..cell.corners().len() as u8);
+            self.offsets.push(self.functions.len() as u32);
+        } else {
+            let kind = &cell_kinds(level.into())[kind_index(cell)];
+            for hexahedron in &kind.hexahedra {
+                for (place, &v) in (0..).zip(&hexahedron.functions) {
+                    if at_vertex[v as usize] != u32::MAX {
+                        self.functions.push(at_vertex[v as usize]);
+                        self.places.push(place);
+                    }
+                }
+                self.offsets.push(self.functions.len() as u32);
+            }
+        }
+        self.starts.push(self.offsets.len() as u32 - 1);
+    }
+
+    /// Returns the subdivisions of a cell into elements; zero if the cell itself is one.
+    pub fn cell_level(&self, cell: u32) -> usize {
+        self.cell_levels[cell as usize].into()
+    }
+
     /// Returns the vertices of K_J, beyond the lattice's own, whose functions are kept, ascending.
     pub fn kept(&self) -> &[u32] {
         &self.kept
@@ -124,7 +200,9 @@ impl Details {
     /// Returns the functions of level 0 at the centre of a detail, with their values there.
     pub fn coarse_row(&self, lattice: &Lattice, detail: usize) -> BasisRow {
         let (cell, vertex) = self.origins[detail];
-        let shape = &self.kind(lattice, cell).shapes[vertex as usize];
+        let kinds = &cell_kinds(self.levels);
+        let kind = &kinds[kind_index(&lattice.cells()[cell as usize])];
+        let shape = &kind.shapes[vertex as usize];
         let corners = lattice.cells()[cell as usize].corners().iter().copied();
         corners
             .zip(shape.iter().copied())
@@ -135,9 +213,13 @@ impl Details {
     /// Returns the functions of level 0 at the centre of an element, with their values there.
     pub fn element_row(&self, lattice: &Lattice, element: u32) -> BasisRow {
         let cell = self.cell(element);
+        let corners = lattice.cells()[cell as usize].corners().iter().copied();
+        if self.cell_level(cell) == 0 {
+            let share = 1.0 / corners.len() as f64;
+            return corners.map(|v| (v, share)).collect();
+        }
         let kind = self.kind(lattice, cell);
         let (hexahedron, _) = self.hexahedron(lattice, element);
-        let corners = lattice.cells()[cell as usize].corners().iter().copied();
         let value = |i: usize| {
             let at = hexahedron
                 .corners
@@ -171,7 +253,7 @@ impl Details {
         self.offsets[element] as usize..self.offsets[element + 1] as usize
     }
 
-    /// Returns the hexahedron of its kind that an element is, with the index there of each of its functions.
+    /// Returns the hexahedron of its kind that an element of a subdivided cell is, with the index there of each of its functions.
     pub fn hexahedron(&self, lattice: &Lattice, element: u32) -> (&'static KindHexahedron, &[u8]) {
         let cell = self.cell(element);
         let kind = self.kind(lattice, cell);
@@ -182,9 +264,9 @@ impl Details {
         )
     }
 
-    /// Returns the kind of a cell.
+    /// Returns the kind of a subdivided cell.
     pub fn kind(&self, lattice: &Lattice, cell: u32) -> &'static CellKind {
-        &cell_kinds(self.levels)[kind_index(&lattice.cells()[cell as usize])]
+        &cell_kinds(self.cell_level(cell))[kind_index(&lattice.cells()[cell as usize])]
     }
 
     /// Returns the corners at rest of an element, m.
@@ -200,6 +282,9 @@ impl Details {
 
     /// Returns the element of a cell that holds a point, or that is nearest to it in local coordinates.
     pub fn element_at(&self, lattice: &Lattice, cell: u32, x: Vec3) -> u32 {
+        if self.cell_level(cell) == 0 {
+            return self.starts[cell as usize];
+        }
         let l = lattice.clamped_coordinates(cell, x);
         self.starts[cell as usize] + self.kind(lattice, cell).hexahedron_at(l) as u32
     }
@@ -210,6 +295,9 @@ impl Details {
         let cell = self.cell(element);
         let own = lattice.weights_in(cell, x);
         let corners = lattice.cells()[cell as usize].corners().len();
+        if self.cell_level(cell) == 0 {
+            return BasisValues::from_slice(&own[..corners]);
+        }
         let l = lattice.clamped_coordinates(cell, x);
         let local = element - self.starts[cell as usize];
         let place = self.kind(lattice, cell).place_in(local as usize, l);

@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod active;
 mod complex;
 mod details;
 mod kept;
@@ -37,6 +38,7 @@ pub mod pieces;
 mod slivers;
 mod values;
 
+pub use active::ActiveSet;
 pub use kind::MAX_LEVELS;
 pub use pieces::{CellPiece, Subdivision};
 pub use values::{BasisRow, BasisValues, FleshShares};
@@ -355,6 +357,46 @@ impl Basis {
             None => self.lattice.embed_surface(surface),
             Some(_) => self.collect_rows(self.lattice.surface_cells(surface), surface.vertices()),
         }
+    }
+
+    /// Returns the set of the functions of level 0.
+    pub fn coarse_set(&self) -> ActiveSet {
+        ActiveSet::coarse(self.coarse_len(), self.len())
+    }
+
+    /// Returns the set of all functions.
+    pub fn whole_set(&self) -> ActiveSet {
+        let details = self.coarse_len() as u32..self.len() as u32;
+        let mut set = self.coarse_set();
+        details.for_each(|a| set.insert(a));
+        set
+    }
+
+    /// Returns the functions of a set, numbered by their order in it, on elements as coarse as they allow.
+    pub(crate) fn with_active(&self, set: &ActiveSet) -> Self {
+        let any = (self.coarse_len() as u32..self.len() as u32).any(|a| set.contains(a));
+        let details = self.details.as_ref().filter(|_| any);
+        let details = details.map(|details| Details::with_active(details, &self.lattice, set));
+        Self {
+            lattice: self.lattice.clone(),
+            details: details.map(Arc::new),
+        }
+    }
+
+    /// Returns the elements of `whole` that an element of some of its functions consists of.
+    pub(crate) fn parts_of_element(&self, whole: &Self, element: u32) -> Range<u32> {
+        let cell = self.cell(element);
+        let all = whole.elements(cell);
+        let level = match &self.details {
+            Some(details) => details.cell_level(cell),
+            None => 0,
+        };
+        if level == 0 {
+            return all;
+        }
+        let finer = 3 * (whole.levels() - level);
+        let first = all.start + ((element - self.elements(cell).start) << finer);
+        first..first + (1 << finer)
     }
 
     /// Embeds points in the given cells. Functions that are zero at a point are left out.

@@ -8,12 +8,14 @@ use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::embedded_skin;
 use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
-use super::{Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, Pattern, twist};
+use super::{
+    Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist, Pattern, twist,
+};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::{
-    CellIntegrals, Elements, FleshDomain, Material, PaintFactors, PaintMap, flesh_shares,
-    integrate_shares,
+    CellIntegrals, Elements, FleshDomain, Material, PaintFactors, PaintMap, TwistRegion,
+    flesh_shares, integrate_shares,
 };
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
@@ -49,13 +51,7 @@ pub(super) fn assemble_body(
         settings,
         ..
     } = ingredients;
-    check(
-        surface.vertices().len(),
-        skeleton,
-        lattice,
-        &material,
-        settings,
-    )?;
+    check(surface, skeleton, lattice, &material, settings)?;
     report_progress(progress, 0.0, "Placing the mesh in the lattice")?;
     let coarse = Basis::new(lattice.clone());
     let embedding = embed(&coarse);
@@ -69,7 +65,8 @@ pub(super) fn assemble_body(
     let (basis, blocks, elements, mass) = integrate_cells(ingredients, coarse, &painted, progress)?;
     weights.extend_to_details(&basis);
     report_progress(progress, 0.8, "Tying the flesh to the bones")?;
-    let twist = tie_flesh(ingredients, &basis, &painted, &weights);
+    let (regions, twist) = tie_flesh(ingredients, &basis, &painted, &weights);
+    let own_twist = OwnTwist::new(twist.own, &twist.loads, &regions);
     let of_cells = (&twist.cells[..], &blocks.cell_volumes(&basis)[..]);
     let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
     let cell_weights = cell_weights(&basis, &weights);
@@ -92,6 +89,8 @@ pub(super) fn assemble_body(
         mass,
         twist: twist.matrix,
         twist_loads: twist.loads,
+        twist_regions: regions,
+        own_twist,
         region_weights,
         cell_weights,
         bone_of_vertex: held.bone_of_vertex,
@@ -170,13 +169,13 @@ fn mass_matrix(
     mass
 }
 
-/// Returns the energy that ties the flesh to the bones.
+/// Returns the tubes around the bones, and the energy that ties the flesh in them to the bones.
 fn tie_flesh(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
     painted: &PaintMap,
     weights: &NodeField,
-) -> twist::TwistEnergy {
+) -> (Vec<TwistRegion>, twist::TwistEnergy) {
     let &Ingredients {
         skeleton,
         flesh,
@@ -185,11 +184,8 @@ fn tie_flesh(
         ..
     } = ingredients;
     let regions = twist::regions(skeleton, basis, flesh, &material, weights, settings);
-    let factors = match settings.twist_stiffness {
-        None => painted,
-        Some(_) => &PaintMap::Plain,
-    };
-    twist::energy(basis, flesh, &regions, weights, factors)
+    let energy = twist::energy(basis, flesh, &regions, weights, painted);
+    (regions, energy)
 }
 
 /// Returns the weights of the bones that each element follows: those at its centre, the mean over its corners.

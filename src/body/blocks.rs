@@ -5,6 +5,7 @@ use crate::basis::Basis;
 use crate::elasticity::CellIntegrals;
 use crate::range::is_storable;
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 
 /// The integrals of all elements of a basis, concatenated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -54,6 +55,56 @@ impl IntegralBlocks {
             all.nodes.extend(functions);
             all.weight.extend(&c.weight);
             all.stiffness.extend(&c.stiffness);
+            all.node_starts.push(all.nodes.len() as u32);
+            all.pair_starts.push(all.stiffness.len() as u32);
+        }
+        all
+    }
+
+    /// Returns the integrals over the elements of a subset of functions: sums over the `whole` basis' elements that each consists of.
+    /// `bases` are the whole one and the subset's; `number` gives a function's number in the subset.
+    pub(super) fn sum_parts(
+        whole: &Self,
+        bases: (&Basis, &Basis),
+        number: impl Fn(u32) -> Option<u32>,
+    ) -> Self {
+        let mut all = Self {
+            node_starts: vec![0],
+            pair_starts: vec![0],
+            nodes: Vec::new(),
+            stiffness: Vec::new(),
+            weight: Vec::new(),
+            volume: Vec::new(),
+            fraction: Vec::new(),
+        };
+        for (e, nodes) in (0..).zip(bases.1.all_functions()) {
+            let (n, node, pair) = (nodes.len(), all.nodes.len(), all.stiffness.len());
+            all.nodes.extend(nodes);
+            all.weight.resize(node + n, 0.0);
+            all.stiffness.resize(pair + n * (n + 1) / 2, Mat3::zeros());
+            let parts = bases.1.parts_of_element(bases.0, e);
+            let of = parts.start as usize..parts.end as usize;
+            all.volume.push(whole.volume[of.clone()].iter().sum());
+            let fractions = whole.fraction[of.clone()].iter().sum::<f64>();
+            all.fraction.push(fractions / of.len() as f64);
+            for part in of {
+                let cell = whole.cell(part);
+                let at = |a: &u32| nodes.iter().position(|b| Some(*b) == number(*a));
+                let places: SmallVec<[Option<usize>; 32]> = cell.nodes.iter().map(at).collect();
+                let mut blocks = cell.stiffness.iter();
+                for (i, &a) in places.iter().enumerate() {
+                    if let Some(a) = a {
+                        all.weight[node + a] += cell.weight[i];
+                    }
+                    for &b in &places[i..] {
+                        let block = blocks.next();
+                        if let (Some(a), Some(b), Some(block)) = (a, b, block) {
+                            // Functions have the same order in both.
+                            all.stiffness[pair + pair_index(n, a, b)] += block;
+                        }
+                    }
+                }
+            }
             all.node_starts.push(all.nodes.len() as u32);
             all.pair_starts.push(all.stiffness.len() as u32);
         }
@@ -133,6 +184,11 @@ impl IntegralBlocks {
     pub fn fractions(&self) -> &[f64] {
         &self.fraction
     }
+}
+
+/// Returns the index of a pair a ≤ b among those of n nodes, row by row.
+fn pair_index(n: usize, a: usize, b: usize) -> usize {
+    a * n - a * (a + 1) / 2 + b
 }
 
 impl CellBlocks<'_> {

@@ -53,13 +53,13 @@ pub(super) fn check_embedding(
 
 /// Checks the settings and the lattice's bones.
 pub(super) fn check(
-    n: usize,
+    surface: &Surface,
     skeleton: &Skeleton,
     lattice: &Lattice,
     material: &Material,
     settings: &BodySettings,
 ) -> Result<(), BodyError> {
-    let b = skeleton.len();
+    let (n, b) = (surface.vertices().len(), skeleton.len());
     if b == 0 {
         return Err(BodyError::NoBones);
     }
@@ -76,12 +76,10 @@ pub(super) fn check(
         return Err(BodyError::LatticeBone { bone, bones: b });
     }
     let vertices = ("vertex of the mesh", n);
-    let per_bone = ("bone", b);
     super::flesh::check(settings.flesh.as_deref(), n)?;
     let part = (|x: f64| (0.0..=1.0).contains(&x), "between 0 and 1");
     check_numbers("part that is hard", vertices, &settings.hard, part)?;
     let positive = (|x: f64| x > 0.0, "a positive number");
-    let not_negative = (|x: f64| x >= 0.0, "zero or positive");
     check_numbers("painted stiffness", vertices, &settings.stiffness, positive)?;
     check_numbers("painted density", vertices, &settings.density, positive)?;
     let nu = material.poisson();
@@ -93,22 +91,43 @@ pub(super) fn check(
         &settings.poisson,
         (possible, range),
     )?;
-    check_numbers(
-        "twist stiffness",
-        per_bone,
-        &settings.twist_stiffness,
-        not_negative,
-    )?;
-    check_numbers(
-        "twist radius",
-        per_bone,
-        &settings.twist_radius,
-        not_negative,
-    )?;
+    check_twist(surface.size(), skeleton, settings)?;
     match &settings.region_weights {
         Some(weights) => check_weights(weights, n, b),
         None => Ok(()),
     }
+}
+
+/// Upper bound of a twist's strength. A tube 10⁶ times as firm as its flesh moves by 10⁻⁶ of what the flesh would, and still leaves
+/// the factored system ten digits.
+pub const MAX_TWIST_STRENGTH: f64 = 1e6;
+
+/// Checks the twist of single bones of a body of some size, metres.
+fn check_twist(size: f64, skeleton: &Skeleton, settings: &BodySettings) -> Result<(), BodyError> {
+    for (bone, twist) in &settings.twist {
+        let bone = || bone.clone();
+        if !skeleton.names().iter().any(|name| *name == bone()) {
+            return Err(BodyError::TwistBone { bone: bone() });
+        }
+        match twist.radius {
+            Some(radius) if !(radius > 0.0 && radius <= size) => {
+                return Err(BodyError::TwistRadius {
+                    bone: bone(),
+                    radius,
+                    size,
+                });
+            }
+            _ => {}
+        }
+        if !(0.0..=MAX_TWIST_STRENGTH).contains(&twist.strength) {
+            return Err(BodyError::TwistStrength {
+                bone: bone(),
+                strength: twist.strength,
+                max: MAX_TWIST_STRENGTH,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks the weights of `n` vertices for `b` bones.

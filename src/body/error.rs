@@ -58,6 +58,36 @@ pub enum BodyError {
         /// Number of bones of the skeleton.
         bones: usize,
     },
+    /// The twist names a bone that the skeleton does not have.
+    #[error("the twist names bone '{bone}', but the skeleton has no bone of that name")]
+    TwistBone {
+        /// Name of the bone.
+        bone: String,
+    },
+    /// The radius of a bone's twist is out of range.
+    #[error(
+        "the twist radius of bone '{bone}' is {radius} m, but must be above 0 and at most the body's size, {size:.4} m; strength 0 switches a twist off"
+    )]
+    TwistRadius {
+        /// Name of the bone.
+        bone: String,
+        /// Its radius, metres.
+        radius: f64,
+        /// Size of the body, metres.
+        size: f64,
+    },
+    /// The strength of a bone's twist is out of range.
+    #[error(
+        "the twist strength of bone '{bone}' is {strength}, but must be between 0, off, and {max:e}"
+    )]
+    TwistStrength {
+        /// Name of the bone.
+        bone: String,
+        /// Its strength.
+        strength: f64,
+        /// Upper bound.
+        max: f64,
+    },
     /// The stiffening factor is not positive.
     #[error("the factor of stiffness must be positive, not {0}")]
     Stiffening(f64),

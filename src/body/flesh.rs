@@ -107,15 +107,18 @@ impl FleshMap {
 
     /// Returns the share and limit of the sway shown at each vertex of a body of this size.
     pub(crate) fn bounds(&self, size: f64) -> Vec<SwayBound> {
-        let bound = |(&f, &r): (&f64, &f64)| {
-            let part = (f / MAX_STIFFNESS_RATIO.sqrt().recip()).clamp(0.0, 1.0);
-            SwayBound {
-                share: (part * part * (3.0 - 2.0 * part)) as f32,
-                limit: ((SWAY_DEPTH_SHARE * (r + SWAY_SIZE_SHARE * size)) as f32)
-                    .max(f32::MIN_POSITIVE),
-            }
-        };
-        self.flesh.iter().zip(&self.thickness).map(bound).collect()
+        (0..self.flesh.len()).map(|v| self.bound(v, size)).collect()
+    }
+
+    /// Returns the share and limit of the sway shown at a vertex of a body of this size.
+    pub(crate) fn bound(&self, vertex: usize, size: f64) -> SwayBound {
+        let (f, r) = (self.flesh[vertex], self.thickness[vertex]);
+        let part = (f / MAX_STIFFNESS_RATIO.sqrt().recip()).clamp(0.0, 1.0);
+        SwayBound {
+            share: (part * part * (3.0 - 2.0 * part)) as f32,
+            limit: ((SWAY_DEPTH_SHARE * (r + SWAY_SIZE_SHARE * size)) as f32)
+                .max(f32::MIN_POSITIVE),
+        }
     }
 }
 

@@ -23,6 +23,7 @@
 //! paint from the surface to the lattice. It then finds the parts that no bone holds, and prepares the sparse system
 //! whose unknowns are the free nodes. [capell2002, §3.3, §4.3, §4.6]
 
+mod active;
 mod anatomy;
 mod assemble;
 mod blocks;
@@ -52,11 +53,12 @@ pub use flesh::FleshMap;
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
-pub use settings::BodySettings;
+pub use settings::{BodySettings, BoneTwist};
 pub(crate) use stored::StoredBody;
+pub use twist::OwnTwist;
 
 use crate::basis::Basis;
-use crate::elasticity::{Elements, EnclosedFlesh, Material};
+use crate::elasticity::{Elements, EnclosedFlesh, Material, TwistRegion};
 use crate::geometry::aabb;
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
@@ -82,6 +84,17 @@ pub struct TwistLoad {
     pub moment: Vec3,
 }
 
+impl TwistLoad {
+    /// Returns the target of flesh that is stiffer by a factor.
+    fn scaled(&self, factor: f64) -> Self {
+        Self {
+            sum: self.sum * factor,
+            moment: self.moment * factor,
+            ..*self
+        }
+    }
+}
+
 /// Everything precomputed for one character.
 ///
 /// Nodes are the functions of its [`Basis`], with three degrees of freedom each, in metres and world axes.
@@ -95,6 +108,9 @@ pub struct Body {
     mass: ScalarMatrix,
     twist: ScalarMatrix,
     twist_loads: Vec<TwistLoad>,
+    /// Tubes of flesh around the bones.
+    twist_regions: Vec<TwistRegion>,
+    own_twist: Option<OwnTwist>,
     region_weights: SkinWeights,
     cell_weights: SkinWeights,
     bone_of_vertex: Vec<Option<u32>>,
@@ -267,6 +283,16 @@ impl Body {
         &self.twist_loads
     }
 
+    /// Returns the tubes of flesh that turn with the bones, one or two per bone of the lattice. A bone without a tube carries no flesh.
+    pub fn twist_regions(&self) -> &[TwistRegion] {
+        &self.twist_regions
+    }
+
+    /// Returns the twist of the bones for which it was set; `None`: all bones have the default one.
+    pub fn own_twist(&self) -> Option<&OwnTwist> {
+        self.own_twist.as_ref()
+    }
+
     /// Returns the bones that each node follows, with weights.
     pub fn region_weights(&self) -> &SkinWeights {
         &self.region_weights
@@ -336,15 +362,16 @@ impl Body {
             elements: self.elements.with_scaled_stiffness(factor),
             mass: self.mass.clone(),
             twist: self.twist.map(|k| k * factor),
-            twist_loads: self
-                .twist_loads
+            twist_loads: self.twist_loads.iter().map(|l| l.scaled(factor)).collect(),
+            twist_regions: self
+                .twist_regions
                 .iter()
-                .map(|l| TwistLoad {
-                    sum: l.sum * factor,
-                    moment: l.moment * factor,
-                    ..*l
+                .map(|r| TwistRegion {
+                    stiffness: r.stiffness * factor,
+                    ..*r
                 })
                 .collect(),
+            own_twist: self.own_twist.as_ref().map(|own| own.scaled(factor)),
             region_weights: self.region_weights.clone(),
             cell_weights: self.cell_weights.clone(),
             bone_of_vertex: self.bone_of_vertex.clone(),

@@ -3,6 +3,25 @@
 
 use super::anatomy::CharacterKind;
 use crate::skeleton::SkinWeights;
+use std::collections::BTreeMap;
+
+/// Twist of one bone: the tube of flesh around it that turns with it. [capell2002, §4.6]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoneTwist {
+    /// Radius of the tube, metres. `None`: half the bone's distance to the skin.
+    pub radius: Option<f64>,
+    /// Factor on the default stiffness κ = E/r², E of the flesh around the bone, paint included. 0: the bone does not turn its flesh.
+    pub strength: f64,
+}
+
+impl Default for BoneTwist {
+    fn default() -> Self {
+        Self {
+            radius: None,
+            strength: 1.0,
+        }
+    }
+}
 
 /// Settings for building a body; fill the rest with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,10 +42,9 @@ pub struct BodySettings {
     pub density: Option<Vec<f64>>,
     /// Factors on Poisson's ratio, one per surface vertex. `None`: 1.
     pub poisson: Option<Vec<f64>>,
-    /// Twist stiffness κ per bone, N/m⁴. `None`: E/r², with E of the flesh around the bone, painted factors included.
-    pub twist_stiffness: Option<Vec<f64>>,
-    /// Twist radius r per bone, metres. `None`: half the bone's distance to the skin.
-    pub twist_radius: Option<Vec<f64>>,
+    /// Twist of single bones, by name. Flesh follows these bones by every method; see [`Body::own_twist`](super::Body::own_twist).
+    /// Bones that are not listed have the default twist.
+    pub twist: BTreeMap<String, BoneTwist>,
     /// The modelled shape already sags: gravity and elasticity balance at rest.
     pub rest_includes_gravity: bool,
     /// Subdivisions of each cell for the integrals, 0 to 3. At least [`basis_levels`](Self::basis_levels) are made.
@@ -46,8 +64,7 @@ impl Default for BodySettings {
             stiffness: None,
             density: None,
             poisson: None,
-            twist_stiffness: None,
-            twist_radius: None,
+            twist: BTreeMap::new(),
             rest_includes_gravity: true,
             level: 1,
             basis_levels: 0,

@@ -3,12 +3,12 @@
 //! [`crate::store`]'s.
 
 use super::{
-    Body, BodyError, CharacterKind, FleshMap, FleshPoints, IntegralBlocks, LoosePart, Pattern,
-    TwistLoad,
+    Body, BodyError, CharacterKind, FleshMap, FleshPoints, IntegralBlocks, LoosePart, OwnTwist,
+    Pattern, TwistLoad,
 };
 use crate::Vec3;
 use crate::basis::Basis;
-use crate::elasticity::{Elements, Material};
+use crate::elasticity::{Elements, Material, TwistRegion};
 use crate::lattice::{
     BoneChains, Cell, CellParts, Embedding, FleshOwnership, Lattice, StoredEmbedding,
 };
@@ -91,6 +91,9 @@ pub(crate) struct StoredBody {
     mass: StoredMatrix,
     twist: StoredMatrix,
     twist_loads: Vec<TwistLoad>,
+    twist_regions: Vec<TwistRegion>,
+    /// Matrix of the bones with a twist of their own.
+    own_twist: Option<StoredMatrix>,
     region_weights: StoredWeights,
     cell_weights: StoredWeights,
     bone_of_vertex: Vec<Option<u32>>,
@@ -133,6 +136,8 @@ impl Body {
             mass: (&self.mass).into(),
             twist: (&self.twist).into(),
             twist_loads: self.twist_loads.clone(),
+            twist_regions: self.twist_regions.clone(),
+            own_twist: self.own_twist.as_ref().map(|own| (&own.matrix).into()),
             region_weights: StoredWeights::new(&self.region_weights),
             cell_weights: StoredWeights::new(&self.cell_weights),
             bone_of_vertex: self.bone_of_vertex.clone(),
@@ -179,7 +184,8 @@ impl StoredBody {
     pub(crate) fn into_body(mut self) -> Result<(Body, FurtherSurfaces), BodyError> {
         let (k, bones) = (self.node_count(), self.names.len());
         let mut surfaces = self.take_surfaces()?.into_iter();
-        let (mass, twist) = self.take_matrices()?;
+        let (mass, twist, own_twist) = self.take_matrices()?;
+        let own_twist = OwnTwist::new(own_twist, &self.twist_loads, &self.twist_regions);
         let (levels, details) = (usize::from(self.levels), take(&mut self.details));
         let lattice = Arc::new(self.take_lattice()?);
         let basis = Basis::restore(lattice, levels, details, self.blocks.len())
@@ -191,10 +197,7 @@ impl StoredBody {
                     .fits((k, basis.coarse_len()), basis.all_functions())
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
-                && mass.structure_view() == twist.structure_view()
-                && self.twist_loads.iter().all(|l| {
-                    (l.vertex as usize) < k && is_storable(l.sum) && all_storable(&l.moment)
-                }),
+                && self.twist_fits(k, (&mass, &twist), own_twist.as_ref()),
             MATRIX_ERROR,
         )?;
         let m = self.material;
@@ -229,6 +232,8 @@ impl StoredBody {
             mass,
             twist,
             twist_loads: self.twist_loads,
+            twist_regions: self.twist_regions,
+            own_twist,
             region_weights: self.region_weights.into_weights(bones),
             cell_weights: self.cell_weights.into_weights(bones),
             bone_of_vertex: self.bone_of_vertex,
@@ -247,6 +252,26 @@ impl StoredBody {
             compliance: super::compliance::RestFactors::default(),
         };
         Ok((body, surfaces.collect()))
+    }
+
+    /// Returns whether the twist is one of so many nodes, with matrices like the mass and numbers in range.
+    fn twist_fits(
+        &self,
+        nodes: usize,
+        (mass, twist): (&ScalarMatrix, &ScalarMatrix),
+        own: Option<&OwnTwist>,
+    ) -> bool {
+        let like_mass = |m: &ScalarMatrix| m.structure_view() == mass.structure_view();
+        like_mass(twist)
+            && own.is_none_or(|own| like_mass(&own.matrix))
+            && self.twist_loads.iter().all(|l| {
+                let known = (l.vertex as usize) < nodes;
+                known && is_storable(l.sum) && all_storable(&l.moment)
+            })
+            && self.twist_regions.iter().all(|r| {
+                let ends = all_storable(&r.head) && all_storable(&r.tail);
+                ends && is_storable(r.radius) && is_storable(r.stiffness)
+            })
     }
 
     /// Returns the number of nodes.
@@ -276,18 +301,25 @@ impl StoredBody {
                 && bones_fit(&self.cell_weights)
                 && surfaces.iter().all(|(_, w)| bones_fit(w))
                 && self.bone_of_vertex.iter().flatten().all(known)
-                && self.twist_loads.iter().all(|l| known(&l.bone)),
+                && self.twist_loads.iter().all(|l| known(&l.bone))
+                && self.twist_regions.iter().all(|r| known(&r.bone)),
             "it names bones that its skeleton does not have",
         )?;
         let skins = surfaces.into_iter().map(|(e, w)| (e, w.into_weights(b)));
         Ok(skins.collect())
     }
 
-    /// Takes the matrices of mass and twist.
-    fn take_matrices(&mut self) -> Result<(ScalarMatrix, ScalarMatrix), BodyError> {
+    /// Takes the matrices of mass, of the twist, and of the twist of the bones that have one of their own.
+    fn take_matrices(
+        &mut self,
+    ) -> Result<(ScalarMatrix, ScalarMatrix, Option<ScalarMatrix>), BodyError> {
         let k = self.node_count();
-        let [mass, twist] = [&mut self.mass, &mut self.twist].map(|m| take(m).into_matrix(k));
-        mass.zip(twist).ok_or(BodyError::Damaged(MATRIX_ERROR))
+        let matrix = |m: StoredMatrix| m.into_matrix(k).ok_or(BodyError::Damaged(MATRIX_ERROR));
+        Ok((
+            matrix(take(&mut self.mass))?,
+            matrix(take(&mut self.twist))?,
+            self.own_twist.take().map(matrix).transpose()?,
+        ))
     }
 
     /// Takes the lattice with its flesh and parts.

@@ -135,7 +135,7 @@ fn paint_scales_stiffness_and_mass() {
     }
 }
 
-/// The twist stiffness of a bone follows the painted stiffness around it, unless it is set in N/m⁴.
+/// The twist stiffness of a bone follows the painted stiffness around it.
 #[test]
 fn twist_stiffness_follows_paint() {
     let spin = |bar: &BarOptions| bar.build().twist_matrix().data().to_vec();
@@ -158,11 +158,14 @@ fn twist_stiffness_follows_paint() {
     for (k, wanted) in [(1, 4.0), (7, 1.0)] {
         assert_relative_eq!(ratio(bar.vertex(1, 1, k)), wanted, max_relative = 1e-6);
     }
-    // Paint does not scale a stiffness set in N/m⁴.
-    bar.settings.twist_stiffness = Some(vec![1e6; 2]);
-    let fixed = spin(&bar);
-    bar.settings.stiffness = None;
-    assert_eq!(fixed, spin(&bar));
+}
+
+/// Returns settings with the twist of one bone.
+fn twist(bone: &str, radius: Option<f64>, strength: f64) -> BodySettings {
+    BodySettings {
+        twist: [(bone.to_owned(), BoneTwist { radius, strength })].into(),
+        ..Default::default()
+    }
 }
 
 /// The builder refuses input of wrong length or value, with a sentence that names it.
@@ -194,18 +197,24 @@ fn build_refuses_bad_input() {
             "painted Poisson factor at",
         ),
         (
-            BodySettings {
-                twist_radius: Some(vec![1.0; 3]),
-                ..Default::default()
-            },
-            "twist radius: expected 2 numbers, one per bone",
+            twist("elbow", None, 1.0),
+            "the twist names bone 'elbow', but the skeleton has no bone of that name",
         ),
         (
-            BodySettings {
-                twist_stiffness: Some(vec![1.0, -1.0]),
-                ..Default::default()
-            },
-            "twist stiffness at bone 1 is -1",
+            twist("upper", Some(0.0), 1.0),
+            "the twist radius of bone 'upper' is 0 m, but must be above 0 and at most the body's size",
+        ),
+        (
+            twist("upper", Some(5.0), 1.0),
+            "the twist radius of bone 'upper' is 5 m, but must",
+        ),
+        (
+            twist("lower", None, -1.0),
+            "the twist strength of bone 'lower' is -1, but must be between 0, off, and 1e6",
+        ),
+        (
+            twist("lower", None, f64::NAN),
+            "the twist strength of bone 'lower' is NaN, but must",
         ),
         (
             BodySettings {
@@ -360,12 +369,18 @@ fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
 fn body_survives_storage() {
     let mut bar = BarOptions::default();
     bar.settings.region_weights = Some(bar.painted_weights());
+    bar.settings.twist = twist("lower", None, 2.0).twist;
     let body = bar.build();
     let config = bincode::config::standard();
     let bytes = bincode::serde::encode_to_vec(&*body, config).unwrap();
     let (again, _): (Body, usize) = bincode::serde::decode_from_slice(&bytes, config).unwrap();
     assert_eq!(again.blocks(), body.blocks());
     assert_eq!(again.twist_loads(), body.twist_loads());
+    assert_eq!(again.twist_regions(), body.twist_regions());
+    let own = [&again, &body].map(|body| body.own_twist().unwrap());
+    assert_eq!(own[0].matrix, own[1].matrix);
+    assert_eq!(own[0].loads, own[1].loads);
+    assert!(own[0].loads.iter().all(|load| load.bone == 0));
     assert_eq!(again.region_weights(), body.region_weights());
     assert_eq!(again.bone_of_vertex(), body.bone_of_vertex());
     assert_eq!(again.stiffness(true), body.stiffness(true));

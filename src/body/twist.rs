@@ -29,28 +29,24 @@ pub(super) fn regions(
         .filter_map(|(&bone, chain)| {
             let at = |v: &u32| lattice.vertices()[*v as usize];
             let (head, tail) = (at(chain.first()?), at(chain.last()?));
-            let radius = match &settings.twist_radius {
-                Some(r) => r[bone as usize],
+            let own = settings.twist.get(&skeleton.names()[bone as usize]);
+            let radius = own.and_then(|own| own.radius).unwrap_or_else(|| {
                 // A bone on the skin or outside still has to hold the flesh that follows it.
-                None => default_radius(flesh, head, tail)
-                    .max(MIN_RADIUS_SHARE * mean_breadth(basis, weights, bone, head, tail)),
-            };
-            // A tube much thicker than its bone would tie down flesh that other bones move.
-            let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
-            let radius = match settings.twist_radius {
-                Some(_) => radius,
-                None => radius.min(0.5 * reach.max((tail - head).norm())),
-            };
-            let stiffness = match &settings.twist_stiffness {
-                Some(k) => k[bone as usize],
-                None => material.young() / (radius * radius),
-            };
+                let radius = default_radius(flesh, head, tail)
+                    .max(MIN_RADIUS_SHARE * mean_breadth(basis, weights, bone, head, tail));
+                // A tube much thicker than its bone would tie down flesh that other bones move.
+                let bone = bone as usize;
+                let reach = (skeleton.tails()[bone] - skeleton.heads()[bone]).norm();
+                radius.min(0.5 * reach.max((tail - head).norm()))
+            });
+            let stiffness = material.young() / (radius * radius);
             Some(TwistRegion {
                 bone,
                 head,
                 tail,
                 radius,
-                stiffness,
+                stiffness: own.map_or(stiffness, |own| own.strength * stiffness),
+                own: own.is_some(),
             })
         })
         .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
@@ -74,11 +70,48 @@ fn mean_breadth(basis: &Basis, weights: &NodeField, bone: u32, head: Vec3, tail:
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
+/// Twist of the bones for which it was [set](BodySettings::twist): the part of the twist energy that acts as a load by every method.
+///
+/// Its **pull** `Σ_β (Mt_β T_β(x)) − Mt T(x)`, β over these bones, moves flesh from where all its bones carry it to where each
+/// of these bones has it.
+#[derive(Debug, Clone)]
+pub struct OwnTwist {
+    /// Hessian Mt of these bones, N/m, with the sparsity of the mass.
+    pub matrix: ScalarMatrix,
+    /// Targets of these bones, sorted by vertex, then bone.
+    pub loads: Vec<TwistLoad>,
+}
+
+impl OwnTwist {
+    /// Takes the targets of the bones with a twist of their own; `None` without a matrix.
+    pub(super) fn new(
+        matrix: Option<ScalarMatrix>,
+        loads: &[TwistLoad],
+        regions: &[TwistRegion],
+    ) -> Option<Self> {
+        let is_own = |load: &&TwistLoad| regions.iter().any(|r| r.own && r.bone == load.bone);
+        Some(Self {
+            matrix: matrix?,
+            loads: loads.iter().filter(is_own).copied().collect(),
+        })
+    }
+
+    /// Returns the twist of flesh that is stiffer by a factor.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            matrix: self.matrix.map(|k| k * factor),
+            loads: self.loads.iter().map(|l| l.scaled(factor)).collect(),
+        }
+    }
+}
+
 /// The twist's Hessian, its targets, and the cells in which it acts.
 pub(super) struct TwistEnergy {
     pub matrix: ScalarMatrix,
     pub loads: Vec<TwistLoad>,
     pub cells: Vec<bool>,
+    /// Hessian of the bones with a twist of their own; `None`: no bone has one.
+    pub own: Option<ScalarMatrix>,
 }
 
 /// Integrates the tubes over the flesh inside them. `painted` holds the material factors, which scale the tube's stiffness
@@ -94,6 +127,7 @@ pub(super) fn energy(
         matrix: basis.matrix(),
         loads: Vec::new(),
         cells: vec![false; basis.lattice().cells().len()],
+        own: regions.iter().any(|r| r.own).then(|| basis.matrix()),
     };
     let sampled: Vec<_> = regions
         .par_iter()
@@ -133,6 +167,9 @@ pub(super) fn energy(
                 });
             }
             add_pairs(&mut twist.matrix, basis.functions(element), &products);
+            if let Some(own) = twist.own.as_mut().filter(|_| region.own) {
+                add_pairs(own, basis.functions(element), &products);
+            }
         }
     }
     // A stable sort keeps the order of summation, and with it the bits.

@@ -3,15 +3,15 @@
 
 use super::forces::ForcesAtFrame;
 use super::frame::FrameShape;
-use super::{ClipError, ClipFrame, FrameContacts, FrameForces};
+use super::{ClipError, ClipFrame, FrameContacts, FrameForces, PinTrack};
 use crate::Vec3;
 use crate::contact::{BuriedBone, ColliderSpan, ContactPoint};
-use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
+use crate::dynamics::{NodalForces, Pin, Scene, Simulation, SimulationError};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 
-/// Input of one body: one pose per frame, and the forces at each; `None`: no forces.
-pub(super) type ClipDrive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
+/// Input of one body: one pose per frame, the forces at each (`None`: no forces), and the tracks of its pins, empty if it has none or they stay.
+pub(crate) type ClipDrive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>, &'a [PinTrack]);
 
 /// Bodies in motion. A body alone may have any method, with or without contact.
 pub(super) enum Bodies {
@@ -25,6 +25,34 @@ impl Bodies {
             Self::Alone(simulation) => std::slice::from_ref(simulation),
             Self::Together(scene) => scene.bodies(),
         }
+    }
+
+    fn simulations_mut(&mut self) -> &mut [Simulation] {
+        match self {
+            Self::Alone(simulation) => std::slice::from_mut(simulation),
+            Self::Together(scene) => scene.bodies_mut(),
+        }
+    }
+
+    /// Replaces the pins of each body; they have the numbers 0, 1, … in order.
+    pub fn set_pins(&mut self, pins: &[Vec<Pin>]) -> Result<(), SimulationError> {
+        for (body, pins) in self.simulations_mut().iter_mut().zip(pins) {
+            body.unpin_all();
+            for pin in pins {
+                body.pin(*pin)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the pins of each body, in their order.
+    pub fn move_pins(&mut self, pins: &[Vec<Pin>]) -> Result<(), SimulationError> {
+        for (body, pins) in self.simulations_mut().iter_mut().zip(pins) {
+            for (id, pin) in (0..).zip(pins) {
+                body.move_pin(id, pin.target, Some(pin.strength))?;
+            }
+        }
+        Ok(())
     }
 
     /// Sets the entry of the colliders' motions at which resets put them.

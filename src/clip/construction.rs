@@ -79,7 +79,7 @@ impl Clip {
     fn build(
         surfaces: CarriedSurfaces,
         (modes, contact): (Option<Arc<Modes>>, Option<PreparedContact>),
-        (poses, forces): ClipDrive,
+        (poses, forces, pins): ClipDrive,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
@@ -100,7 +100,7 @@ impl Clip {
             ..settings
         };
         let alone = Bodies::Alone(Box::new(simulation));
-        let results = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
+        let results = run_bodies(alone, &[(poses, forces, pins)], &settings, progress)?;
         let Some((frames, run, loop_gap)) = results.into_iter().next() else {
             return Err(ClipError::NoPoses);
         };

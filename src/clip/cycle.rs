@@ -5,11 +5,12 @@ use super::bodies::{Bodies, ClipDrive};
 use super::forces::ForcesAtFrame;
 use super::frame::FrameShape;
 use super::period::{Period, lattice_diagonal};
+use super::pins::{check_tracks, pins_at};
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameContacts};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::ColliderSpan;
-use crate::dynamics::Simulation;
+use crate::dynamics::{Pin, Simulation};
 use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose};
 use nalgebra::Isometry3;
@@ -36,6 +37,7 @@ pub(super) fn simulate(
         .max(3);
     let dt = 1.0 / settings.fps;
     let constant_progress = |_: f64, _: &str| progress.report(0.0, "starting the motion");
+    bodies.set_pins(&motion.pins(0))?;
     bodies.reset(
         &motion.poses(0),
         &motion.forces(&bodies, 0)?,
@@ -66,6 +68,7 @@ pub(super) fn simulate(
             };
             let motions = motion.motions(&bodies, (pass * n + i) as isize)?;
             let forces = motion.forces(&bodies, (i + 1) % n)?;
+            bodies.move_pins(&motion.pins(pass * n + i + 1))?;
             let constant_progress = |_: f64, _: &str| progress.report(done, &stage);
             bodies
                 .advance(&motions, (dt, span), &forces, &constant_progress)
@@ -102,12 +105,15 @@ struct CyclicMotion<'a> {
 impl<'a> CyclicMotion<'a> {
     fn new(bodies: &Bodies, drives: &'a [ClipDrive]) -> Result<Self, ClipError> {
         let all = || bodies.simulations().iter().zip(drives);
-        let schedule = |(body, (_, forces)): (&Simulation, &ClipDrive<'a>)| ForceSchedule {
+        let schedule = |(body, (_, forces, _)): (&Simulation, &ClipDrive<'a>)| ForceSchedule {
             known: &[],
             new: *forces,
             nodes: body.body().node_count(),
             first: 0,
         };
+        for (poses, _, pins) in drives {
+            check_tracks(pins, poses.len())?;
+        }
         let poses: Vec<(&Body, &[Pose])> = all().map(|(b, d)| (&**b.body(), d.0)).collect();
         Ok(Self {
             drives,
@@ -119,12 +125,26 @@ impl<'a> CyclicMotion<'a> {
     /// Returns the poses of all bodies at pose `i`.
     fn poses(&self, i: isize) -> Vec<Pose> {
         let all = self.drives.iter();
-        all.map(|(poses, _)| self.period.pose(poses, i)).collect()
+        all.map(|(poses, ..)| self.period.pose(poses, i)).collect()
     }
 
     /// Returns the motions of all bones from pose `i` to the next.
     fn motions(&self, bodies: &Bodies, i: isize) -> Result<Vec<FrameMotion>, ClipError> {
         bodies.map_bodies(|k, body| self.period.frame_motion(body.body(), self.drives[k].0, i))
+    }
+
+    /// Returns the pins of all bodies at pose `i`, which move on with the passes.
+    fn pins(&self, i: usize) -> Vec<Vec<Pin>> {
+        let (pass, frame) = (i / self.period.frames, i % self.period.frames);
+        let moved = self.period.pass_motion(pass as isize);
+        let of = |(.., tracks): &ClipDrive| {
+            let mut pins = pins_at(tracks, frame);
+            for pin in &mut pins {
+                pin.target = moved.rotation * pin.target + moved.translation.vector;
+            }
+            pins
+        };
+        self.drives.iter().map(of).collect()
     }
 
     /// Returns the forces on all bodies at a frame of a pass.

@@ -52,6 +52,26 @@ pub enum ClipError {
     /// The list of poses is empty.
     #[error("there are no poses: a clip needs at least one frame")]
     NoPoses,
+    /// A track of a pin has another number of frames, or an entry is invalid.
+    #[error(
+        "the track of pin {pin} needs a finite target, and a strength between 0 and 1, for each of {frames} frames"
+    )]
+    PinTrack {
+        /// Index of the track.
+        pin: usize,
+        /// Number of frames.
+        frames: usize,
+    },
+    /// Tracks for new frames are those of other points.
+    #[error(
+        "the clip has {expected} pins: new frames need a track of each of its points, in its order, not {given} tracks of others"
+    )]
+    PinPoints {
+        /// Number of tracks supplied.
+        given: usize,
+        /// Number of tracks of the clip.
+        expected: usize,
+    },
     /// The frame rate is out of its range.
     #[error("frames per second must lie between 0.1 and 10000, not {0}")]
     Fps(f64),

@@ -21,6 +21,8 @@ pub(super) struct ClipFrame {
     pub folded: Option<u32>,
     /// Steps that led to it and ended short of their tolerance.
     pub unconverged: u32,
+    /// Functions of the body that were active.
+    pub active: u32,
     /// Data of the modal method, in place of the presentation.
     pub modal: Option<Arc<ModalFrame>>,
     pub contacts: FrameContacts,
@@ -116,10 +118,10 @@ impl ClipFrame {
             all.map(|(p, u)| p - u).collect()
         };
         let folded = match &modal {
-            Some(_) => Some(body.inverted_cell_count(simulation.carried_positions())),
+            Some(_) => Some(simulation.inverted_cells_at(simulation.carried_positions())),
             None => shape
                 .sway
-                .map(|sway| body.inverted_cell_count(&unmoved(sway))),
+                .map(|sway| simulation.inverted_cells_at(&unmoved(sway))),
         };
         let showing = simulation.settings().display_settings();
         let pose = pose.filter(|_| modal.is_none());
@@ -129,9 +131,10 @@ impl ClipFrame {
         Self {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),
-            inverted: body.inverted_cell_count(shape.positions) as u32,
+            inverted: simulation.inverted_cells_at(shape.positions) as u32,
             folded: folded.map(|count| count as u32),
             unconverged: simulation.unconverged_in_frame() as u32,
+            active: simulation.active_functions() as u32,
             modal: modal.map(Arc::new),
             contacts,
             parted: Arc::default(),

@@ -27,7 +27,7 @@
 //! | `construction`, `settings` | construction of clips and their settings |
 //! | `resumable`, `cycle`, `period`, `run_in` | runs through poses: once and extensible, or in a cycle; poses of a cycle and of a run-in |
 //! | `bodies`, `scene` | bodies advanced together; clips of bodies that touch each other |
-//! | `forces` | external forces by frame |
+//! | `forces`, `pins` | external forces by frame; tracks of pins |
 //! | `frame`, `displayed_frames`, `notes` | one stored frame; displayed frames; sentences about overlaps |
 //! | `stored`, `error` | file format, errors |
 //!
@@ -47,6 +47,7 @@ mod forces;
 mod frame;
 mod notes;
 mod period;
+mod pins;
 mod resumable;
 mod run_in;
 mod scene;
@@ -55,6 +56,8 @@ mod stored;
 
 pub use error::ClipError;
 pub use forces::FrameForces;
+pub use pins::PinTrack;
+pub(crate) use pins::check_tracks;
 pub use settings::ClipSettings;
 
 use crate::body::Body;
@@ -112,7 +115,22 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        self.append_alone((poses, forces), false, progress)
+        self.append_alone((poses, forces, &[]), false, progress)
+    }
+
+    /// Extends as [`extend`](Self::extend) does, with the pins of the new frames: tracks of the clip's points, in their order, with an entry for each
+    /// new pose. [`extend`](Self::extend) holds pins at their last targets.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend); tracks of other points or lengths.
+    pub fn extend_pinned(
+        &self,
+        poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
+        pins: &[PinTrack],
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
+        self.append_alone((poses, forces, pins), false, progress)
     }
 
     /// Appends frames that start afresh, like a clip of their own: settled in their first pose or run in to it, regardless of the frames before. It
@@ -126,10 +144,11 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        self.append_alone((poses, forces), true, progress)
+        self.append_alone((poses, forces, &[]), true, progress)
     }
 
-    fn append_alone(
+    /// Appends frames to a clip of a body alone, which continue it or start afresh (`anew`).
+    pub(crate) fn append_alone(
         &self,
         new: ClipDrive,
         anew: bool,
@@ -208,6 +227,11 @@ impl Clip {
     /// point found.
     pub fn unconverged_steps(&self) -> Vec<u32> {
         self.read_frames().iter().map(|f| f.unconverged).collect()
+    }
+
+    /// Returns the number of functions of the body that were active at each frame: all of them, unless the motion adapts.
+    pub fn active_functions(&self) -> Vec<u32> {
+        self.read_frames().iter().map(|f| f.active).collect()
     }
 
     /// Returns the largest distance between a lattice vertex at the end and at the beginning of a cycle, metres; `None` for other clips.

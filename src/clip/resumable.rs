@@ -3,10 +3,12 @@
 
 use super::bodies::{Bodies, ClipDrive};
 use super::forces::ForcesAtFrame;
+use super::pins::{extend_tracks, pins_at};
 use super::run_in::run_in;
-use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule};
+use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, PinTrack};
 use crate::body::Body;
 use crate::contact::ColliderSpan;
+use crate::dynamics::{Pin, Simulation};
 use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
@@ -22,16 +24,18 @@ pub(super) struct ResumableRun {
     pub poses: Vec<Pose>,
     /// Forces at these poses.
     pub forces: Vec<ForcesAtFrame>,
+    /// Tracks of the pins, with an entry for each frame of the run.
+    pub pins: Vec<PinTrack>,
     /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene
     /// it is the state of all bodies.
     pub state: Arc<[u8]>,
 }
 
 impl ResumableRun {
-    /// Returns an empty run that begins at a frame of its clip.
-    pub fn from_frame(begun: usize) -> Self {
+    /// Returns an empty run that begins where this one ends.
+    pub fn next_part(&self) -> Self {
         Self {
-            begun,
+            begun: self.end_frame(),
             ..Self::default()
         }
     }
@@ -54,6 +58,8 @@ struct RunTrack<'a> {
     /// All known poses, preceded by those of the run-in.
     poses: Vec<Pose>,
     forces: ForceSchedule<'a>,
+    /// Pins at all frames of the run.
+    pins: Vec<PinTrack>,
 }
 
 /// Simulates the poses that follow, with bodies at their start. Returns for each body the new frames, preceded by those simulated again, and the
@@ -69,17 +75,22 @@ pub(super) fn continue_run(
     // `at` is the pose at which the bodies are, `first` the frame of the first known pose.
     let first = runs[0].end_frame() - known;
     let mut at = known.saturating_sub(OPEN_FRAMES);
-    let given = runs.iter().zip(new).zip(bodies.simulations());
-    let tracks = given.map(|((run, (poses, forces)), body)| RunTrack {
-        poses: [&run.poses, *poses].concat(),
-        forces: ForceSchedule {
-            known: &run.forces,
-            new: *forces,
-            nodes: body.body().node_count(),
-            first,
-        },
-    });
-    let mut tracks: Vec<RunTrack> = tracks.collect();
+    let track = |k: usize, body: &Simulation| {
+        let (run, (poses, forces, pins)) = (&runs[k], new[k]);
+        Ok(RunTrack {
+            poses: [&run.poses, poses].concat(),
+            forces: ForceSchedule {
+                known: &run.forces,
+                new: forces,
+                nodes: body.body().node_count(),
+                first,
+            },
+            pins: extend_tracks(&run.pins, run.frames, pins, poses.len())?,
+        })
+    };
+    let mut tracks: Vec<RunTrack> = bodies.map_bodies(track)?;
+    // Frame of the run at the first known pose.
+    let passed = runs[0].frames - known;
     let mut frames = vec![Vec::with_capacity(added + MAX_RESTARTED_FRAMES); tracks.len()];
     let (count, mut state) = (known + added, runs[0].state.clone());
     let mut lead = 0;
@@ -100,6 +111,8 @@ pub(super) fn continue_run(
         }
         let motions = track_motions(&bodies, &tracks, lead + at)?;
         let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(at + 1))?;
+        let pins = tracks.iter().map(|t| pins_at(&t.pins, passed + at + 1));
+        bodies.move_pins(&pins.collect::<Vec<_>>())?;
         let span = ColliderSpan::between_entries(first + at, first + at + 1);
         let constant_progress = |_: f64, _: &str| progress.report(done, &stage);
         bodies
@@ -127,6 +140,7 @@ pub(super) fn continue_run(
         frames: run.frames + added,
         poses: track.poses[lead + kept..].to_vec(),
         forces,
+        pins: track.pins.clone(),
         state: state.clone(),
     });
     Ok(frames.into_iter().zip(runs).collect())
@@ -153,6 +167,8 @@ fn start_run(
     let (stage, dt) = ("starting the motion", 1.0 / settings.fps);
     let constant_progress = |_: f64, _: &str| progress.report(0.0, stage);
     let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
+    let pins = lead_pins(bodies, tracks, 0, lead)?;
+    bodies.set_pins(&pins)?;
     let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(0))?;
     bodies.reset(&first, &forces, &constant_progress)?;
     if tracks[0].poses.len() > 1 {
@@ -162,12 +178,31 @@ fn start_run(
     for i in 0..lead {
         report_progress(progress, 0.0, stage)?;
         let motions = track_motions(bodies, tracks, i)?;
+        let pins = lead_pins(bodies, tracks, i + 1, lead)?;
+        bodies.move_pins(&pins)?;
         let still = ColliderSpan::between_entries(begun, begun);
         bodies
             .advance(&motions, (dt, still), &forces, &constant_progress)
             .map_err(|source| ClipError::at_frame(begun, source))?;
     }
     Ok(lead)
+}
+
+/// Returns the pins of each body at pose `i` of a run-in of `lead` poses: those of the first frame, carried along with the bones.
+fn lead_pins(
+    bodies: &Bodies,
+    tracks: &[RunTrack],
+    i: usize,
+    lead: usize,
+) -> Result<Vec<Vec<Pin>>, ClipError> {
+    bodies.map_bodies(|k, body| {
+        let mut pins = pins_at(&tracks[k].pins, 0);
+        let poses = &tracks[k].poses;
+        if i < lead && !pins.is_empty() {
+            body.carry_pins(&mut pins, (&poses[lead], &poses[i]))?;
+        }
+        Ok(pins)
+    })
 }
 
 /// Returns the motion of each body's bones from pose `i` of its track to the next.

@@ -4,7 +4,7 @@
 use super::bodies::{Bodies, ClipDrive};
 use super::construction::{build_simulation, run_bodies};
 use super::resumable::{ResumableRun, continue_run};
-use super::{Clip, ClipError, ClipSettings, FrameForces, Presenter, check};
+use super::{Clip, ClipError, ClipSettings, FrameForces, PinTrack, Presenter, check};
 use crate::contact::{Contact, PreparedContact};
 use crate::dynamics::{Method, Scene, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
@@ -27,6 +27,8 @@ pub struct SceneMember<'a> {
     pub poses: &'a [Pose],
     /// Forces at each pose; `None`: no forces.
     pub forces: Option<&'a dyn FrameForces>,
+    /// Tracks of the body's pins, with an entry for each pose.
+    pub pins: &'a [PinTrack],
     /// Settings of the simulation. Frames and steps per second must be equal for all bodies; the longest run-in counts for all. All bodies are
     /// cycles, or none is.
     pub settings: ClipSettings,
@@ -82,7 +84,10 @@ impl Clip {
             .iter()
             .map(|b| b.settings().clone())
             .collect();
-        let drives: Vec<ClipDrive> = members.iter().map(|m| (m.poses, m.forces)).collect();
+        let drives: Vec<ClipDrive> = members
+            .iter()
+            .map(|m| (m.poses, m.forces, m.pins))
+            .collect();
         let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
         let results = run_bodies(bodies, &drives, &common_settings(&settings), progress)?;
         let all = (0u32..)
@@ -127,7 +132,7 @@ impl Clip {
         new: &[(&[Pose], Option<&dyn FrameForces>)],
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        Self::append(clips, new, false, progress)
+        Self::append(clips, &unpinned(new), false, progress)
     }
 
     /// Appends frames that start afresh to all clips of a scene, as [`restart`](Self::restart) does to one clip.
@@ -139,11 +144,11 @@ impl Clip {
         new: &[(&[Pose], Option<&dyn FrameForces>)],
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        Self::append(clips, new, true, progress)
+        Self::append(clips, &unpinned(new), true, progress)
     }
 
     /// Appends frames, which continue the clips or start afresh (`anew`).
-    pub(super) fn append(
+    pub(crate) fn append(
         clips: &[&Self],
         new: &[ClipDrive],
         anew: bool,
@@ -181,11 +186,11 @@ impl Clip {
                 return Err(ClipError::SceneOrder { clip: k });
             }
             runs.push(match anew {
-                true => ResumableRun::from_frame(run.end_frame()),
+                true => run.next_part(),
                 false => run.clone(),
             });
         }
-        for (k, (clip, (poses, _))) in clips.iter().zip(new).enumerate() {
+        for (k, (clip, (poses, ..))) in clips.iter().zip(new).enumerate() {
             let checked = check(&clip.body, poses, clip.len());
             checked.map_err(|error| match expected {
                 1 => error,
@@ -235,6 +240,13 @@ impl Clip {
         }
         self
     }
+}
+
+/// Returns drives whose pins stay.
+fn unpinned<'a>(new: &[(&'a [Pose], Option<&'a dyn FrameForces>)]) -> Vec<ClipDrive<'a>> {
+    new.iter()
+        .map(|&(poses, forces)| (poses, forces, &[][..]))
+        .collect()
 }
 
 /// Builds the simulations of bodies that touch each other, without poses; a single body gets a simulation of its own.

@@ -7,7 +7,7 @@ use super::forces::ForcesAtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
 use super::resumable::{MAX_RESTARTED_FRAMES, OPEN_FRAMES, ResumableRun};
 use super::scene::Membership;
-use super::{Clip, ClipSettings, Texts};
+use super::{Clip, ClipSettings, PinTrack, Texts};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{BuriedBone, ContactPoint, PreparedContact, StoredContact};
@@ -50,6 +50,7 @@ struct StoredFrame<'a> {
     inverted: u32,
     folded: Option<u32>,
     unconverged: u32,
+    active: u32,
     shown: StoredDisplay<'a>,
     contacts: Cow<'a, [ContactPoint]>,
     held_cells: u32,
@@ -70,6 +71,7 @@ struct StoredRun<'a> {
     begun: u64,
     poses: Cow<'a, [Pose]>,
     forces: Vec<Option<Cow<'a, [Vec3]>>>,
+    pins: Cow<'a, [PinTrack]>,
     state: Cow<'a, [u8]>,
 }
 
@@ -259,6 +261,7 @@ impl ClipFrame {
             inverted: self.inverted,
             folded: self.folded,
             unconverged: self.unconverged,
+            active: self.active,
             shown,
             contacts: Cow::Borrowed(&self.contacts.points),
             held_cells: self.contacts.held_cells,
@@ -275,6 +278,7 @@ impl StoredFrame<'_> {
         let mut good = self.points.len() == nodes
             && numbers.all(|&x| f64::from(x).abs() <= MAX_COORDINATE)
             && count(self.inverted)
+            && self.active as usize <= nodes
             && self.folded.is_none_or(count)
             && count(self.held_cells)
             && self.contacts.iter().all(ContactPoint::is_valid);
@@ -308,6 +312,7 @@ impl StoredFrame<'_> {
             inverted: self.inverted,
             folded: self.folded,
             unconverged: self.unconverged,
+            active: self.active,
             modal,
             contacts: FrameContacts {
                 points: self.contacts.into_owned().into(),
@@ -326,6 +331,7 @@ impl ResumableRun {
             begun: self.begun as u64,
             poses: Cow::Borrowed(&self.poses),
             forces: self.forces.iter().map(forces).collect(),
+            pins: Cow::Borrowed(&self.pins),
             state: Cow::Borrowed(&self.state),
         }
     }
@@ -349,6 +355,7 @@ impl StoredRun<'_> {
             && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())
             && self.forces.len() == kept
             && self.forces.iter().all(sound)
+            && self.pins.iter().all(|pin| pin.fits(frames))
             && (frames <= OPEN_FRAMES || !self.state.is_empty());
         good.then(|| ResumableRun {
             begun,
@@ -357,6 +364,7 @@ impl StoredRun<'_> {
             forces: (self.forces.into_iter())
                 .map(|f| f.map(|f| Arc::from(f.into_owned())))
                 .collect(),
+            pins: self.pins.into_owned(),
             state: self.state.into_owned().into(),
         })
     }

@@ -120,6 +120,13 @@ impl Contacts {
         if self.pushed { &self.pushes } else { &[] }
     }
 
+    /// Replaces the forces of the last step on the free nodes of bodies whose functions have changed, N, if there were any.
+    pub fn replace_pushes(&mut self, pushes: Vec<Vec<Vec3>>) {
+        if self.pushed {
+            self.pushes = pushes;
+        }
+    }
+
     /// Restores the state before the last step.
     pub fn undo(&mut self) {
         self.swap_former();

@@ -231,6 +231,14 @@ impl PreparedContact {
         }
     }
 
+    /// Returns the same contact for a body with other functions, on the same surface and lattice.
+    pub(crate) fn with_body(&self, body: &Arc<Body>) -> Self {
+        Self {
+            contact: self.contact.clone(),
+            skin: Arc::new(self.skin.with_body(body)),
+        }
+    }
+
     /// Returns the settings of contact.
     pub fn contact(&self) -> &Contact {
         &self.contact

@@ -226,6 +226,14 @@ impl ContactSkin {
         }
     }
 
+    /// Returns the same skin of a body with other functions, on the same surface and lattice.
+    pub(crate) fn with_body(&self, body: &Arc<Body>) -> Self {
+        Self {
+            body: body.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body

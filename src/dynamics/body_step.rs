@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Inputs and state of one body in a frame and in a step of it.
 
+use super::pins::PinSystem;
 use super::touching::FleshDisplay;
 use crate::Vec3;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
@@ -21,6 +22,8 @@ pub(super) struct BodyStep<'a> {
     pub stepper: &'a mut dyn Stepper,
     pub nodes: &'a mut NodalState,
     pub step: Step<'a>,
+    /// Pins, with their goals set for the step; `None`: no pins.
+    pub pins: Option<&'a mut PinSystem>,
     /// Poses at the step's start and end.
     pub poses: (&'a Pose, &'a Pose),
     /// Display options of the flesh.

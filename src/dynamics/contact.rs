@@ -20,10 +20,12 @@ impl Simulation {
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
+            self.forget_contact();
             self.shape.set_fold_skin(None);
             return Ok(());
         };
         self.check_contact(&contact)?;
+        let contact = self.contact_of_active(contact)?;
         let parted = self.settings.method == Method::Modal;
         self.touching = Some(Box::new(ContactSystem::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
@@ -40,7 +42,7 @@ impl Simulation {
         if method == Method::Modal && contact.contact().refuse_creases().is_err() {
             return Err(ContactError::ModalCreases.into());
         }
-        match Arc::ptr_eq(contact.skin().body(), &self.body) {
+        match Arc::ptr_eq(contact.skin().body(), self.body()) {
             true => Ok(()),
             false => Err(SimulationError::ContactBody),
         }
@@ -99,7 +101,7 @@ impl Simulation {
 
     /// Returns the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<BuriedBone> {
-        let buried = |t: &ContactSystem| t.find_buried_bones(&[self.lattice_positions()]).pop();
+        let buried = |t: &ContactSystem| t.find_buried_bones(&[&self.shape.places]).pop();
         let touching = self.touching.as_deref();
         touching.and_then(buried).unwrap_or_default()
     }

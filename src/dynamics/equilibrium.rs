@@ -17,7 +17,7 @@ use crate::contact::{ContactPoint, PreparedContact};
 use crate::dynamics::methods::blended::RegionalRest;
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::hyperelastic;
-use crate::dynamics::methods::linear_balance::solve_balance;
+use crate::dynamics::methods::linear_balance::{linear_balance, solve_balance};
 use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
@@ -166,7 +166,7 @@ impl Equilibrium {
         let (body, skinned) = (&self.body, &self.skinned);
         let forces = self
             .external
-            .world_forces(&skinned.turns, forces, rest_forces, 1.0);
+            .world_forces(skinned, forces, rest_forces, 1.0);
         let load = Load::new(body, gravity, forces, &self.terms);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {
@@ -224,7 +224,9 @@ impl Equilibrium {
     pub fn forces_at(&mut self, gravity: Vec3, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
         check_gravity(gravity)?;
         check_forces(&self.body, Some(q))?;
-        let load = Load::new(&self.body, gravity, None, &[]);
+        let pull = &self.skinned.twist_pull;
+        let pull = (!pull.is_empty()).then_some(&pull[..]);
+        let load = Load::new(&self.body, gravity, pull, &[]);
         if let Some(model) = self.method.model() {
             return Ok(nonlinear::forces_at(
                 &self.body,
@@ -268,6 +270,12 @@ impl Equilibrium {
     /// Returns R_i, `[nodes]`: the skeleton's rotation of the flesh at each lattice vertex, which also turns rest-axes forces.
     pub fn turns(&self) -> &[Mat3] {
         &self.skinned.turns
+    }
+
+    /// Returns the pull of the bones with a [twist of their own](crate::body::OwnTwist), `[nodes]`, N, world axes, which acts as a load in
+    /// every balance; empty without such bones.
+    pub fn twist_pull(&self) -> &[Vec3] {
+        &self.skinned.twist_pull
     }
 
     /// Returns the positions to which the bones alone carry the lattice's vertices, `[nodes]`, m.
@@ -335,10 +343,14 @@ pub fn equilibrium_forces(
 /// As [`Equilibrium`].
 pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
     check_forces(body, Some(q))?;
-    let bend = equilibrium(body, pose, None, None, Vec3::zeros(), Method::Warped)?;
+    let mut skinned = SkinnedLattice::new(body)?;
+    skinned.set(body, Method::Warped, pose)?;
+    let bend = linear_balance(body, Method::Warped, &skinned, &Load::ZERO)?;
     let rest = body.rest_shape();
     let places = q.iter().zip(bend).zip(rest);
-    Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
+    Ok(places
+        .map(|((q, bend), x)| (q + x) - ((bend - x) + x))
+        .collect())
 }
 
 /// Returns the displacements that restore the volume of bent joints at a pose, `[nodes]`, metres, world axes, for

@@ -118,6 +118,18 @@ pub enum SimulationError {
         /// The name supplied.
         name: String,
     },
+    /// An unknown criterion of adaptation.
+    #[error(
+        "there is no adaptation '{name}'; there are: {}",
+        super::Adaptation::names()
+    )]
+    AdaptationName {
+        /// The name supplied.
+        name: String,
+    },
+    /// Adaptation where functions cannot come and go.
+    #[error("this flesh cannot adapt: {0}")]
+    Adaptation(&'static str),
     /// A setting out of range.
     #[error("{what} must be {range}, not {value}")]
     Setting {
@@ -168,6 +180,74 @@ pub enum SimulationError {
         /// Index of the lattice vertex.
         vertex: usize,
     },
+    /// Pins with the modal method.
+    #[error(
+        "the method 'modal' moves amplitudes, not points: constrain nodes of a ModalSimulation, or pin points with another method"
+    )]
+    PinMethod,
+    /// A pin at a vertex that does not exist.
+    #[error("vertex {vertex} cannot be pinned: the surface has {count} vertices")]
+    PinVertex {
+        /// Index of the vertex.
+        vertex: u32,
+        /// Number of vertices.
+        count: usize,
+    },
+    /// A pin outside the body.
+    #[error(
+        "the place ({:.4}, {:.4}, {:.4}) cannot be pinned: it lies outside the flesh at rest",
+        .place[0], .place[1], .place[2]
+    )]
+    PinOutside {
+        /// Place at rest, m.
+        place: [f64; 3],
+    },
+    /// A pin at a point that bones hold.
+    #[error("{point} cannot be pinned: a bone holds it already; pin a point beside it")]
+    PinOnBone {
+        /// Description of the point.
+        point: String,
+    },
+    /// A pin at a vertex whose flesh is painted rigid.
+    #[error(
+        "vertex {vertex} cannot be pinned: the flesh map lets it show no sway; paint it softer or pin another one"
+    )]
+    PinRigid {
+        /// Index of the vertex.
+        vertex: u32,
+    },
+    /// A target that is not finite.
+    #[error("the target of a pin must be a finite place within 1e12 m")]
+    PinTarget,
+    /// A number that no pin has.
+    #[error("there is no pin {pin}")]
+    NoPin {
+        /// The number supplied.
+        pin: u32,
+    },
+    /// More pins than free vertices.
+    #[error(
+        "there cannot be {pins} pins: the flesh has {freedom} free lattice vertices; pin fewer points, or build the body with a finer lattice"
+    )]
+    TooManyPins {
+        /// Number of pins.
+        pins: usize,
+        /// Number of free vertices.
+        freedom: usize,
+    },
+    /// Pins that ask for different places.
+    #[error(
+        "pin {pin} conflicts with {}: they hold the same flesh, {distance:.3e} m apart; move their targets together, or remove one",
+        name_pins(.others)
+    )]
+    PinConflict {
+        /// Number of the pin.
+        pin: u32,
+        /// Numbers of the pins that give its row.
+        others: Vec<u32>,
+        /// Distance of its target from the place that the others give it, m.
+        distance: f64,
+    },
     /// Contact with a method that does not support it.
     #[error("the method '{}' does not support contact: use hyperelastic, warped, warped_vertex, blended, linear, linearised or modal", method.name())]
     ContactMethod {
@@ -188,6 +268,14 @@ pub enum SimulationError {
         "the method 'modal' parts only its own surface: use another method for a body that others touch"
     )]
     ModalScene,
+    /// A body that a scene lacks.
+    #[error("there is no body {body}: the scene has {count}")]
+    SceneBody {
+        /// Index of the body.
+        body: usize,
+        /// Number of bodies.
+        count: usize,
+    },
     /// Poses, forces or motions for another number of bodies.
     #[error("there must be one for each body of the scene: {expected}, not {given}")]
     SceneLength {
@@ -237,4 +325,13 @@ pub enum SimulationError {
         /// Version of the section.
         version: u32,
     },
+}
+
+/// Names pins in a sentence.
+fn name_pins(pins: &[u32]) -> String {
+    let numbers: Vec<String> = pins.iter().map(u32::to_string).collect();
+    match &numbers[..] {
+        [one] => format!("pin {one}"),
+        several => format!("pins {}", several.join(", ")),
+    }
 }

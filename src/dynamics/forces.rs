@@ -120,20 +120,25 @@ impl ExternalForces {
         self.rest[v] * (1.0 - s) + end * s
     }
 
-    /// Returns all forces in world axes at vertices turned by `turns`, at the share `s` from the present to `end`.
+    /// Returns all forces in world axes at a pose, at the share `s` from the present to `end`, with the pull of bones that have a twist of
+    /// their own. `None`: zero.
     pub fn world_forces<'a>(
         &'a mut self,
-        turns: &[Mat3],
+        skinned: &SkinnedLattice,
         world: Option<&'a [Vec3]>,
         end: Option<&[Vec3]>,
         s: f64,
     ) -> Option<&'a [Vec3]> {
-        if end.is_none() && !self.is_nonzero() {
+        let turning = end.is_some() || self.is_nonzero();
+        if !turning && skinned.twist_pull.is_empty() {
             return world;
         }
-        for (v, turn) in turns.iter().enumerate() {
+        for (v, turn) in skinned.turns.iter().enumerate() {
             let given = world.map_or(Vec3::zeros(), |f| f[v]);
             self.world[v] = given + turn * self.interpolate(end, s, v);
+        }
+        for (sum, pull) in self.world.iter_mut().zip(&skinned.twist_pull) {
+            *sum += pull;
         }
         Some(&self.world)
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lockstep: one or more bodies advance through a frame together, step by step.
 
+use super::adapting::ActiveForces;
 use super::body_step::{BodyStep, FrameDrive, StepInterval};
 use super::forces::Load;
-use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart};
+use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart, PerBody};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::ColliderSpan;
@@ -48,8 +49,12 @@ impl Simulation {
         );
         self.touching = touching;
         self.update_from_modes();
+        if done.is_ok() {
+            self.fade(dt);
+        }
         let shaped = self.update_shape();
-        done.map_err(|(_, error)| error).and(shaped)
+        done.map_err(|(_, error)| error).and(shaped)?;
+        self.adapt_after(forces.1)
     }
 
     /// Borrows this simulation's state at the start of a frame of `dt` seconds; `None`: folds are those of the motion's end at once.
@@ -116,13 +121,19 @@ impl Simulation {
     ) -> Result<BodyStep<'a>, SimulationError> {
         let shown = self.flesh_display();
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
-        let turns = &self.next.turns;
         let (world, rest) = (drive.forces, drive.rest_forces);
-        let forces = self.external.world_forces(turns, world, rest, part.end);
+        let forces = self
+            .external
+            .world_forces(&self.next, world, rest, part.end);
         let frames = (&self.now, &self.next);
         let at = (part.end, part.part);
         let bending = self.bending.accelerate(frames, at, part.duration);
+        let mut pins = self.pins.any().then_some(&mut self.pins);
+        if let Some(pins) = &mut pins {
+            pins.set_goals(&self.next, part.end);
+        }
         Ok(BodyStep {
+            pins,
             stepper: &mut *self.stepper,
             nodes: &mut self.nodes,
             poses: (&history.pose, &self.moving),
@@ -202,7 +213,7 @@ pub(super) fn step_once(
         (None, bodies) => {
             for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
                 let stepped = body.body_step(drive, part, progress);
-                let stepped = stepped.and_then(|b| b.stepper.step(&b.step, b.nodes));
+                let stepped = stepped.and_then(|mut body| body.take());
                 stepped.map_err(|error| (k, error))?;
             }
         }
@@ -228,10 +239,19 @@ pub(super) fn advance(
 ) -> Result<(), Failure> {
     let part = 1.0 / steps as f64;
     let duration = dt / steps as f64;
+    let all = bodies.iter().zip(drives);
+    let active = all.map(|(body, drive)| ActiveForces::of_drive(body.adapting.as_deref(), drive));
+    let active: PerBody<ActiveForces> = active.collect();
+    let drives = drives.iter().zip(&active);
+    let drives: PerBody<FrameDrive> = drives
+        .map(|(drive, active)| active.replace(drive))
+        .collect();
+    let drives = &drives[..];
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
-        body.unconverged_before = body.stepper.unconverged_steps();
+        body.unconverged_before = body.unconverged_steps();
         let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
         let begun = begun.and_then(|()| body.begin_bending(drive.motion));
+        let begun = begun.and_then(|()| body.begin_pins(drive.motion, dt));
         begun.map_err(|error| (k, error))?;
     }
     let done = advance_steps(bodies, &mut touching, drives, (dt, steps), progress);
@@ -274,6 +294,7 @@ fn advance_steps(
             let gone = (i - 1) as f64 * part;
             for (body, drive) in bodies.iter_mut().zip(drives) {
                 body.external.advance_towards(drive.rest_forces, gone);
+                body.end_pins(gone, dt);
                 body.shape.scale_back_folds(gone);
             }
             return Err(failure);
@@ -290,6 +311,7 @@ fn advance_steps(
     }
     for (body, drive) in bodies.iter_mut().zip(drives) {
         body.external.set(drive.rest_forces);
+        body.end_pins(1.0, dt);
     }
     Ok(())
 }

@@ -28,12 +28,14 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `simulation`, `state`, `sections` | one body in motion; its state as bytes |
+//! | `simulation`, `shown`, `state`, `sections` | one body in motion; its shape as others see it; its state as bytes |
 //! | `lockstep`, `body_step`, `scene` | one or more bodies through a frame, step by step |
 //! | `touching`, `contact`, `settling`, `seeds` | contact in steps, its settings, balances with contact, seeds of the crease method |
 //! | `method`, `methods` | names of the methods of motion, and their steppers |
 //! | `equilibrium` | static balances and their inverse |
+//! | `adaptation`, `adapting` | details that come and go with the strain |
 //! | `forces` | gravity and external forces |
+//! | `pins` | points of the flesh held at targets |
 //! | `skinned` | the lattice as the bones alone carry it |
 //! | `shape`, `bends`, `volume`, `lifts` | split of the shape into the bones' part, the joints' own elastic shape, and sway |
 //! | `damping`, `softness` | default damping; the softness dial |
@@ -51,6 +53,8 @@
 //! comparison; and fully [`nonlinear`] methods as the reference, which also serve bodies without a skeleton, with their form that is
 //! linearised once a step.
 
+mod adaptation;
+mod adapting;
 mod bends;
 mod body_step;
 mod check;
@@ -63,12 +67,14 @@ mod lifts;
 mod lockstep;
 mod method;
 mod methods;
+mod pins;
 mod scene;
 mod sections;
 mod seeds;
 mod settings;
 mod settling;
 mod shape;
+mod shown;
 mod simulation;
 mod skinned;
 mod softness;
@@ -77,12 +83,14 @@ mod stored;
 mod touching;
 mod volume;
 
+pub use adaptation::Adaptation;
 pub use damping::default_damping;
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, joint_volume, sway};
 pub use error::SimulationError;
 pub use forces::NodalForces;
 pub use method::{Method, Solver};
 pub use methods::nonlinear;
+pub use pins::{DroppedPin, Pin, PinId, PinPoint, independent_vertices};
 pub use scene::Scene;
 pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;

@@ -7,7 +7,7 @@ use super::lockstep;
 use super::sections::{SectionReader, SectionWriter};
 use super::settling::settle_together;
 use super::touching::{ContactSystem, Failure};
-use super::{Method, Simulation, SimulationError};
+use super::{Method, PinId, PinPoint, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{BuriedBone, Collider, ColliderSpan, ContactPoint, PreparedContact};
 use crate::progress::{PacedProgress, Progress};
@@ -29,7 +29,7 @@ pub struct Scene {
 
 impl Scene {
     /// Creates a scene of simulations, each with the contact of its body. Between two bodies, friction is the geometric mean and thickness the
-    /// mean of both sides' values; compliance is the largest of all.
+    /// mean of both sides' values; compliance is the largest of all. All functions of a body act, whatever its settings of adaptation.
     ///
     /// # Errors
     /// The list is empty; a method supports no contact; a skin is of another body; a crease method is set; the bodies' rates differ.
@@ -46,6 +46,7 @@ impl Scene {
             if body.method() == Method::Modal {
                 return Err(name_body(SimulationError::ModalScene));
             }
+            body.stop_adapting().map_err(name_body)?;
             body.check_contact(contact).map_err(name_body)?;
             // The scene keeps the contacts.
             body.set_contact(None).map_err(name_body)?;
@@ -67,6 +68,57 @@ impl Scene {
     /// Returns the bodies, in the order of [`new`](Self::new).
     pub fn bodies(&self) -> &[Simulation] {
         &self.bodies
+    }
+
+    /// Returns the bodies, whose pins may change; anything else is set by the scene.
+    pub(crate) fn bodies_mut(&mut self) -> &mut [Simulation] {
+        &mut self.bodies
+    }
+
+    /// Returns a body for its pins.
+    fn body_mut(&mut self, body: usize) -> Result<&mut Simulation, SimulationError> {
+        let count = self.bodies.len();
+        let found = self.bodies.get_mut(body);
+        found.ok_or(SimulationError::SceneBody { body, count })
+    }
+
+    /// Pins a point of a body, as [`Simulation::pin_point`] does.
+    ///
+    /// # Errors
+    /// There is no such body; as [`Simulation::pin_point`], naming the body.
+    pub fn pin(
+        &mut self,
+        body: usize,
+        point: PinPoint,
+        target: Option<Vec3>,
+        strength: f64,
+    ) -> Result<PinId, SimulationError> {
+        let pinned = self.body_mut(body)?.pin_point(point, target, strength);
+        pinned.map_err(|error| attribute_error((body, error)))
+    }
+
+    /// Moves a pin of a body, as [`Simulation::move_pin`] does.
+    ///
+    /// # Errors
+    /// There is no such body; as [`Simulation::move_pin`], naming the body.
+    pub fn move_pin(
+        &mut self,
+        body: usize,
+        id: PinId,
+        target: Vec3,
+        strength: Option<f64>,
+    ) -> Result<(), SimulationError> {
+        let moved = self.body_mut(body)?.move_pin(id, target, strength);
+        moved.map_err(|error| attribute_error((body, error)))
+    }
+
+    /// Removes a pin of a body, as [`Simulation::unpin`] does.
+    ///
+    /// # Errors
+    /// There is no such body or pin.
+    pub fn unpin(&mut self, body: usize, id: PinId) -> Result<(), SimulationError> {
+        let removed = self.body_mut(body)?.unpin(id);
+        removed.map_err(|error| attribute_error((body, error)))
     }
 
     /// Returns the colliders, shared by all bodies.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body in motion: its state, and the steps that advance it from pose to pose.
 
+use super::adapting::{ActiveForces, Adapting};
 use super::bends::BendMotion;
-use super::forces::{ExternalForces, Load, check_forces, check_terms};
+use super::forces::{ExternalForces, Load, NodalForces, check_forces, check_terms};
 use super::methods;
+use super::pins::PinSystem;
 use super::shape::FleshShape;
 use super::skinned::SkinnedLattice;
 use super::touching::ContactSystem;
@@ -13,7 +15,6 @@ use crate::body::Body;
 use crate::contact::Parting;
 use crate::dynamics::methods::stepper::{NodalState, ResetInput, Stepper};
 use crate::modal::Modes;
-use crate::present::Snapshot;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
@@ -44,6 +45,10 @@ pub struct Simulation {
     /// Parting of the shown surface: the modal method's substitute for contact.
     pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
+    /// The whole body, if only some of its functions are active; `body` then has these alone.
+    pub(super) adapting: Option<Box<Adapting>>,
+    /// Points of the flesh held at targets.
+    pub(super) pins: PinSystem,
     /// Count of unconverged steps when the last frame began.
     pub(super) unconverged_before: usize,
     /// Scratch: the pose at the end of the current step.
@@ -97,6 +102,11 @@ impl Simulation {
     ) -> Result<Self, SimulationError> {
         settings.check()?;
         let settings = settings.for_body(&body)?;
+        let mut adapting = Adapting::new(&body, &settings).map(Box::new);
+        let body = match &mut adapting {
+            Some(adapting) => adapting.coarse_body()?,
+            None => body,
+        };
         let (vertices, nodes) = (body.rest_shape(), body.node_count());
         Ok(Self {
             shape: FleshShape::new(
@@ -118,6 +128,8 @@ impl Simulation {
             touching: None,
             parting: None,
             stepper: methods::build_stepper(&body, modes, &settings)?,
+            adapting,
+            pins: PinSystem::default(),
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -125,9 +137,12 @@ impl Simulation {
         })
     }
 
-    /// Returns the body.
+    /// Returns the body, with all its functions.
     pub fn body(&self) -> &Arc<Body> {
-        &self.body
+        match &self.adapting {
+            Some(adapting) => adapting.whole(),
+            None => &self.body,
+        }
     }
 
     /// Returns the method of motion.
@@ -164,6 +179,11 @@ impl Simulation {
         }
         if self.method() == Method::BlendedPrinted && !terms.is_empty() {
             return Err(SimulationError::PrintedTerms);
+        }
+        if self.adapting.is_some() && !terms.is_empty() {
+            return Err(SimulationError::Adaptation(
+                "further energy terms act on functions that may leave: use adapt 'none'",
+            ));
         }
         check_terms(&self.body, &terms)?;
         self.terms = terms;
@@ -212,15 +232,32 @@ impl Simulation {
         (world_forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        check_forces(&self.body, world_forces)?;
-        check_forces(&self.body, rest_forces)?;
+        check_forces(self.body(), world_forces)?;
+        check_forces(self.body(), rest_forces)?;
+        let forces = (world_forces, rest_forces);
+        match self.adapting {
+            Some(_) => self.reset_adapting(pose, settled, forces, progress),
+            None => self.reset_active(pose, settled, forces, progress),
+        }
+    }
+
+    /// Resets the active functions, with forces on the functions of the whole body.
+    pub(super) fn reset_active(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        forces: NodalForces,
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let gathered = ActiveForces::new(self.adapting.as_deref(), forces);
+        let (world_forces, rest_forces) = gathered.or(forces);
         let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
         self.next.set(&self.body, self.settings.method, pose)?;
-        let turns = &self.next.turns;
+        self.unconverged_before = self.unconverged_steps();
         let forces = self
             .external
-            .world_forces(turns, world_forces, rest_forces, 1.0);
+            .world_forces(&self.next, world_forces, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
         let start = ResetInput {
             body: &self.body,
@@ -231,8 +268,22 @@ impl Simulation {
             settled,
             progress,
         };
-        self.unconverged_before = self.stepper.unconverged_steps();
+        let mut former_places = Vec::new();
+        if self.pins.any() {
+            former_places.clone_from(&self.nodes.positions);
+            let shown = (&mut self.shape, self.settings.elastic_joints);
+            self.pins.begin_rest(&start, shown)?;
+        }
         self.stepper.reset(&start, &mut self.nodes)?;
+        if settled && self.pins.any() {
+            let stepper = &mut *self.stepper;
+            let balanced = self.pins.balance(stepper, &start, &mut self.nodes);
+            if balanced.is_err() {
+                self.nodes.positions = former_places;
+            }
+            balanced?;
+        }
+        self.pins.end_rest(settled);
         if let Some(touching) = &mut self.touching {
             touching.reset(&[&self.nodes.positions]);
         }
@@ -265,10 +316,12 @@ impl Simulation {
                 let skinned = (&history.pose, &self.now);
                 let positions = &self.nodes.positions;
                 self.shape
-                    .update(&self.body, self.settings.method, skinned, positions)
+                    .update(&self.body, self.settings.method, skinned, positions)?;
             }
-            None => Ok(()),
+            None => return Ok(()),
         }
+        self.show_whole();
+        Ok(())
     }
 
     /// Computes positions and velocities from amplitudes.
@@ -373,8 +426,8 @@ impl Simulation {
         if self.history.is_none() {
             return Err(SimulationError::NotReset);
         }
-        check_forces(&self.body, forces.0)?;
-        check_forces(&self.body, forces.1)?;
+        check_forces(self.body(), forces.0)?;
+        check_forces(self.body(), forces.1)?;
         match (0.0..=1e4).contains(&dt) {
             true => Ok(self.step_count(dt)),
             false => Err(SimulationError::Setting {
@@ -392,68 +445,20 @@ impl Simulation {
             .max(0.0) as usize
     }
 
-    /// Returns the positions of the lattice's vertices, `[nodes]`, metres.
-    pub fn lattice_positions(&self) -> &[Vec3] {
-        &self.shape.places
-    }
-
-    /// Returns the sway of the lattice's vertices, `[nodes]`, metres, world axes: the displacement from the balance without loads
-    /// in which the bones alone hold the flesh. `None` if it is not computed: always with the modal method, and with `elastic_joints`
-    /// 1 for all methods but the hyperelastic one.
-    pub fn sway(&self) -> Option<&[Vec3]> {
-        (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
-    }
-
-    /// Returns the folds at the lattice's vertices, `[nodes]`, 0 to 1: larger where the skin carried by the bones alone intersects
-    /// itself, so that more of the joints' elastic shape is shown there. Empty without contact, or if all of that shape is shown.
-    pub fn folds(&self) -> &[f64] {
-        &self.shape.folds
-    }
-
-    /// Returns the displacements that restore the volume of bent joints where they are shown, `[nodes]`, metres, world axes.
-    /// Empty with methods other than the hyperelastic one, or with `elastic_joints` 0.
-    pub fn joint_volume(&self) -> &[Vec3] {
-        &self.shape.joints
-    }
-
-    /// Returns the velocities of the lattice's vertices, `[nodes]`, m/s.
-    pub fn lattice_velocities(&self) -> &[Vec3] {
-        &self.nodes.velocities
-    }
-
-    /// Returns a snapshot for display: the lattice and its presentation at the current pose. A modal simulation is shown from its
-    /// amplitudes instead.
-    pub fn snapshot(&self) -> Snapshot {
-        let (positions, sway) = (self.lattice_positions(), self.sway());
-        let showing = self.settings.display_settings();
-        Snapshot::new(&self.body, positions, sway, self.pose(), showing)
-            .with_folds(self.folds())
-            .with_joints(self.joint_volume())
-    }
-
     /// Returns the current pose; `None` before the first reset.
     pub fn pose(&self) -> Option<&Pose> {
         self.history.as_ref().map(|h| &h.pose)
     }
 
-    /// Returns the positions to which the bones alone carry the lattice's vertices, `[nodes]`, metres.
-    pub fn carried_positions(&self) -> &[Vec3] {
-        &self.now.places
-    }
-
     /// Returns the total number of steps whose minimisation stopped short of its tolerance (hyperelastic method). The
     /// flesh continues from the best point found. The count is not part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
-        self.stepper.unconverged_steps()
+        let former = self.adapting.as_ref().map_or(0, |a| a.unconverged());
+        former + self.stepper.unconverged_steps()
     }
 
     /// Returns the number of steps of the last frame that stopped short of their tolerance.
     pub fn unconverged_in_frame(&self) -> usize {
-        self.stepper.unconverged_steps() - self.unconverged_before
-    }
-
-    /// Returns the number of cells that are inverted at present.
-    pub fn inverted_cells(&self) -> usize {
-        self.body.inverted_cell_count(&self.shape.places)
+        self.unconverged_steps() - self.unconverged_before
     }
 }

@@ -4,6 +4,7 @@
 use super::{Method, SimulationError, position_error};
 use crate::body::Body;
 use crate::skeleton::{BonePoses, Pose};
+use crate::solve::NodeMatrix;
 use crate::{Mat3, Vec3};
 
 /// Flesh frozen to its bones at one pose; buffers are allocated once.
@@ -18,8 +19,11 @@ pub(super) struct SkinnedLattice {
     pub cell_turns: Vec<Mat3>,
     /// Rotation of each bone; set with the blended methods only.
     pub bone_turns: Vec<Mat3>,
-    /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: the pull of the twist.
+    /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: the target of the twist. Bones with a twist of their own hold flesh about T(x)
+    /// here, and the rest is in `twist_pull`.
     pub twist_loads: Vec<Vec3>,
+    /// Pull of the bones with a [twist of their own](crate::body::OwnTwist), N, world axes; empty without such bones.
+    pub twist_pull: Vec<Vec3>,
     poses: BonePoses,
 }
 
@@ -34,6 +38,7 @@ impl SkinnedLattice {
             cell_turns: vec![Mat3::identity(); body.blocks().len()],
             bone_turns: vec![Mat3::identity(); body.skeleton().len()],
             twist_loads: vec![Vec3::zeros(); k],
+            twist_pull: vec![Vec3::zeros(); if body.own_twist().is_some() { k } else { 0 }],
             poses: BonePoses::new(body.skeleton(), &rest)?,
         };
         skinned.set(body, Method::Linear, &rest)?;
@@ -79,7 +84,25 @@ impl SkinnedLattice {
             self.twist_loads[load.vertex as usize] +=
                 map.linear * load.moment + map.translation * load.sum;
         }
+        self.set_twist_pull(body, pose);
         position_error(&self.places).map_or(Ok(()), Err)
+    }
+
+    /// Moves the pull of the bones with a twist of their own out of the twist's target.
+    fn set_twist_pull(&mut self, body: &Body, pose: &Pose) {
+        let Some(own) = body.own_twist() else {
+            return;
+        };
+        self.twist_pull.fill(Vec3::zeros());
+        for load in &own.loads {
+            let map = &pose.maps()[load.bone as usize];
+            self.twist_pull[load.vertex as usize] +=
+                map.linear * load.moment + map.translation * load.sum;
+        }
+        for (v, pull) in self.twist_pull.iter_mut().enumerate() {
+            *pull -= own.matrix.row_times(v, &self.places);
+            self.twist_loads[v] -= *pull;
+        }
     }
 
     /// Returns the bones at the present pose.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact states as bytes: sections for the pose history, for the stepper's state and, if any act, for forces in rest axes.
 
+use super::pins::PinSystem;
 use super::sections::{MAGIC, SectionKind, SectionReader, SectionWriter};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError};
@@ -19,7 +20,7 @@ impl Simulation {
     /// Returns the exact state. Its length in bytes is `120 + 48 nodes + 192 bones`, with the modal method
     /// `120 + 16 modes + 24 nodes + 192 bones`. Before the first reset it is shorter by 40 and the bones' part. It is longer by
     /// `32 + 24 nodes` with the hyperelastic method after the first step, `32 + 24 nodes` while forces in rest axes act,
-    /// `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
+    /// `40 + 144 pins` with pins, `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
     /// with colliders. Crease seeds are not part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = SectionWriter::new();
@@ -29,6 +30,7 @@ impl Simulation {
             let numbers = std::iter::once(history.duration).chain(maps.copied());
             state.add_numbers(POSES, numbers);
         }
+        self.save_adaptation(&mut state);
         self.stepper.save(&self.nodes, &mut state);
         if self.external.is_nonzero() {
             state.add_vectors(REST_FORCES, self.external.rest_forces());
@@ -39,6 +41,7 @@ impl Simulation {
         if !self.shape.folds.is_empty() {
             state.add_numbers(FOLDS, self.shape.folds.iter().copied());
         }
+        self.pins.save(&mut state);
         if let Some(touching) = &self.touching {
             touching.save(&mut state);
         }
@@ -50,12 +53,27 @@ impl Simulation {
     /// # Errors
     /// [`SimulationError::State`] or another error of a saved state; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
-        let nodes = self.body.node_count();
+        if self.adapting.is_none() {
+            return self.restore_active(bytes);
+        }
+        let former = self.state();
+        let done = self.restore_active(bytes);
+        if done.is_err() {
+            // The present set of functions comes back with the present state.
+            self.restore_active(&former)?;
+        }
+        done
+    }
+
+    /// Restores a state. On an error the state stays, but its functions may have changed.
+    fn restore_active(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let mut state = match bytes.get(..MAGIC.len()) {
             None => return Err(SimulationError::State("it is too short")),
             Some(magic) if magic == MAGIC => SectionReader::read(bytes)?,
             Some(_) => return Err(SimulationError::State("it is of another kind or version")),
         };
+        let fading = self.restore_adaptation(&mut state)?;
+        let nodes = self.body.node_count();
         let history = match state.take_numbers(POSES)? {
             Some(numbers) => Some(read_history(&numbers, self.body.skeleton().len())?),
             None => None,
@@ -69,6 +87,7 @@ impl Simulation {
                 "its folds belong to another lattice",
             ));
         }
+        let pins = PinSystem::read(&self.body, &mut state)?;
         let touching = self.touching.as_ref();
         let kept = touching.map(|t| t.read(&mut state)).transpose()?;
         if let Some(history) = &history {
@@ -80,11 +99,13 @@ impl Simulation {
             std::mem::swap(&mut self.now, &mut self.next);
         }
         self.history = history;
+        self.pins = pins;
         self.bending.set_rate(bending);
         self.external.set(rest_forces.as_deref());
         if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
             touching.restore(kept);
         }
+        self.set_fading(fading);
         self.update_from_modes();
         self.shape.set_folds(Some(folds));
         self.update_shape()

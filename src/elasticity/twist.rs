@@ -24,7 +24,7 @@ const POINTS_PER_RING: usize = 8;
 const RING_SQUARED_RADII: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];
 
 /// Neighbourhood of one straight piece of skeleton.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TwistRegion {
     /// Bone that the flesh around the piece follows.
     pub bone: u32,
@@ -34,8 +34,10 @@ pub struct TwistRegion {
     pub tail: Vec3,
     /// Radius of the tube, m.
     pub radius: f64,
-    /// Stiffness κ, N/m⁴.
+    /// Stiffness κ, N/m⁴, before paint.
     pub stiffness: f64,
+    /// Whether radius or strength were chosen for this bone.
+    pub own: bool,
 }
 
 /// Points of the tube that lie in flesh.
@@ -164,6 +166,7 @@ mod tests {
             tail: Vec3::new(0.0, 0.0, 0.5),
             radius: 0.3,
             stiffness: 7.0,
+            own: false,
         };
         let basis = basis();
         let samples = region.samples(&basis, &FleshEverywhere);

@@ -22,6 +22,7 @@
 //!
 //! Source: [capell2002, §3.1, §4.1]. The construction is ours (the paper's lattices were made by hand).
 //! [`Lattice::enclose`] builds a lattice around a surface and a skeleton; [`Lattice::new`] takes a finished one.
+//! [`Lattice::from_faces`] reads one made by hand, and [`Lattice::for_character`] gives it its bones and demands the conditions.
 //! [`Lattice::check`] tests the four conditions; [`Lattice::embed`] expresses points by cell corners.
 //!
 //! Guaranteed for an enclosed lattice: every vertex of the surface lies in a cell; every used bone is a chain of edges;
@@ -32,6 +33,7 @@ mod assemble;
 mod balls;
 mod bones;
 mod builder;
+mod by_hand;
 pub mod cell;
 mod check;
 mod delaunay;
@@ -47,6 +49,7 @@ mod parts;
 mod samples;
 mod segments;
 mod sew;
+mod shells;
 mod split;
 mod unit;
 mod vicinity;
@@ -54,6 +57,7 @@ mod vicinity;
 mod embed;
 mod embedding;
 
+pub use by_hand::{HandSettings, Tip};
 pub use cell::Cell;
 pub(crate) use cell::corner_volume;
 pub use check::Violation;
@@ -64,6 +68,7 @@ pub(crate) use enclose::check_settings;
 pub(crate) use flesh::{FleshOwnership, NO_CELL};
 pub(crate) use parts::CellParts;
 pub(crate) use sew::LimbCells;
+pub use shells::FaceMesh;
 pub(crate) use unit::{UnitCharacter, heading};
 
 use crate::Vec3;
@@ -116,6 +121,35 @@ pub enum LatticeError {
         /// Number of vertices.
         count: usize,
     },
+    /// A face refers to a vertex that does not exist.
+    #[error("face {face} uses lattice vertex {vertex}, but there are only {count}")]
+    FaceVertex {
+        /// Index of the face.
+        face: usize,
+        /// Vertex number in the face.
+        vertex: i64,
+        /// Number of vertices.
+        count: usize,
+    },
+    /// Cells break conditions, or faces make no cell; never empty.
+    #[error("{}", describe_violations(.0))]
+    Conditions(Vec<Violation>),
+    /// A virtual tip belongs to a bone that does not exist.
+    #[error("tip {tip} belongs to bone {bone}, but the skeleton has {bones} bones")]
+    TipBone {
+        /// Index of the tip.
+        tip: usize,
+        /// Bone of the tip.
+        bone: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+    /// An end of a virtual tip has a coordinate that is NaN, infinite or out of range.
+    #[error("tip {0} has a coordinate that is not a finite number, or beyond {MAX_COORDINATE:e} m")]
+    TipEnds(usize),
+    /// The distance within which vertices are moved onto bones is out of range.
+    #[error("the reach must lie between 0 and 0.5 of the shortest edge, not {0}")]
+    Reach(f64),
     /// The lattice has no cells.
     #[error("a lattice needs at least one cell")]
     Empty,
@@ -138,6 +172,17 @@ pub enum LatticeError {
     /// The construction found no valid lattice.
     #[error("no lattice could be built around this mesh ({0}); try fewer or more cells across")]
     Failed(String),
+}
+
+/// Returns the first violation, and the number of the others.
+fn describe_violations(violations: &[Violation]) -> String {
+    let first = violations
+        .first()
+        .map_or_else(String::new, Violation::to_string);
+    match violations.len() {
+        0 | 1 => first,
+        n => format!("{first}; and {} more", n - 1),
+    }
 }
 
 /// A control lattice: cells over vertices, with the bones on its edges.

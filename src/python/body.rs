@@ -5,7 +5,6 @@ use super::arguments::Arguments;
 use super::arrays::{WholeNumber, from_indices, from_points, read, read_nodal, real, text};
 use super::body_settings::PyBodySettings;
 use super::csr::{Csr, scipy_arrays};
-use super::elasticity;
 use super::errors::{IntoPy, run_detached, warn};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
@@ -13,6 +12,7 @@ use super::present::{DisplayArguments, SurfaceView};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
+use super::{elasticity, twist};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
@@ -104,7 +104,7 @@ impl PyBody {
         let (lattice, material) = (&lattice.get().0, material.get().0);
         given.drop_none(&["region_weights"])?;
         let body_settings = given.settings_of::<PyBodySettings>()?;
-        let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.len())?;
+        let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.names())?;
         let body = with_progress(py, progress, |progress| match dial {
             None => Body::new(surface, skeleton, lattice, material, &settings, progress)
                 .map_err(IntoPy::into_py),
@@ -337,6 +337,13 @@ impl PyBody {
             .iter()
             .map(|p| p.sentence.clone())
             .collect()
+    }
+
+    /// Tubes of flesh that turn with the bones, at rest: (bone, head [3], tail [3], radius, stiffness), m and N/m⁴ before paint. A bone without one
+    /// carries no flesh [capell2002, §4.6].
+    #[getter]
+    fn twist_tubes<'py>(&self, py: Python<'py>) -> Vec<twist::TwistTube<'py>> {
+        twist::tubes(py, &self.0)
     }
 
     /// Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows

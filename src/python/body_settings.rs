@@ -4,6 +4,7 @@
 use super::arrays::{ShapedNumbers, text, weights_in};
 use super::errors::input_error;
 use super::settings::{Setting, settings_class};
+use super::twist::Twists;
 use crate::body::{BodySettings, CharacterKind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -23,10 +24,10 @@ settings_class! {
         density: Option<Vec<f64>> = None;
         /// Factors on Poisson's ratio painted on surface vertices, float64 [n]. None: 1.
         poisson: Option<Vec<f64>> = None;
-        /// Twist stiffness of each bone, N/m⁴, float64 [b]. None: E/r² of the flesh around the bone, paint included.
-        twist_stiffness: Option<Vec<f64>> = None;
-        /// Twist radius of each bone, m, float64 [b]. None: half its distance to the skin.
-        twist_radius: Option<Vec<f64>> = None;
+        /// Twist of single bones: {name: {"radius": m, "strength": factor}}, or a list of such or None, one per bone. Flesh within the radius turns
+        /// with the bone. None as the radius: half the bone's distance to the skin. Strength is a factor on the default stiffness E/r², paint
+        /// included; 0 is off. Bones that are not listed have the default, strength 1 [capell2002, §4.6].
+        twist: Twists = Twists::default();
         /// True if the modelled shape already sags.
         rest_includes_gravity: bool = true;
         /// Subdivisions for the integrals, 0 to 3; at least `basis_levels` are made.
@@ -49,9 +50,13 @@ settings_class! {
 }
 
 impl PyBodySettings {
-    /// Returns the settings and the dial of a body with `vertices` and `bones`.
-    pub fn of_body(self, vertices: usize, bones: usize) -> PyResult<(BodySettings, Option<f64>)> {
-        let weights = |w| weights_in(w, "region_weights", vertices, bones);
+    /// Returns the settings and the dial of a body with `vertices`, and `bones` of these names.
+    pub fn of_body(
+        self,
+        vertices: usize,
+        bones: &[String],
+    ) -> PyResult<(BodySettings, Option<f64>)> {
+        let weights = |w| weights_in(w, "region_weights", vertices, bones.len());
         let settings = BodySettings {
             region_weights: self.region_weights.map(weights).transpose()?,
             flesh: self.flesh,
@@ -60,8 +65,7 @@ impl PyBodySettings {
             stiffness: self.stiffness,
             density: self.density,
             poisson: self.poisson,
-            twist_stiffness: self.twist_stiffness,
-            twist_radius: self.twist_radius,
+            twist: self.twist.by_name(bones)?,
             rest_includes_gravity: self.rest_includes_gravity,
             level: self.level,
             basis_levels: self.basis_levels,

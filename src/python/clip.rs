@@ -2,11 +2,13 @@
 //! Bindings of `thew.Clip`.
 
 use super::arrays::{
-    WholeNumber, array_error, from_frames, from_points, integer, read, read_floats, read_poses,
+    List, WholeNumber, array_error, from_frames, from_points, integer, read, read_floats,
+    read_poses,
 };
 use super::body::PyBody;
 use super::contact::PyContacts;
 use super::errors::{IntoPy, input_error, run_detached};
+use super::pins::read_tracks;
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::with_progress;
 use super::rig::PyRig;
@@ -279,9 +281,11 @@ impl PyClip {
     ///
     /// - `controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
     /// - `restart`: True begins the flesh anew there, as a clip of its own, after a cut; nothing is made again then.
+    /// - `pins`: `PinTrack`s of the clip's points, in their order, with an entry for each of those poses. None: they stay at their last targets; a
+    ///   restart then has none.
     ///
     /// Cyclic clips cannot be extended, those of a scene by `extend_scene`.
-    #[pyo3(signature = (poses, controls=None, progress=None, restart=false))]
+    #[pyo3(signature = (poses, controls=None, progress=None, restart=false, pins=None))]
     fn extend(
         &self,
         py: Python<'_>,
@@ -289,12 +293,14 @@ impl PyClip {
         controls: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
         restart: bool,
+        pins: Option<List<Bound<'_, PyAny>>>,
     ) -> PyResult<()> {
+        let pins = pins.map(read_tracks).transpose()?.unwrap_or_default();
         let (poses, led) = self.read_motion(py, poses, controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
-            let append = if restart { Clip::restart } else { Clip::extend };
-            let done = append(&self.clip, &poses, forces, progress);
+            let new = (&poses[..], forces, &pins[..]);
+            let done = self.clip.append_alone(new, restart, progress);
             done.map_err(IntoPy::into_py)
         })
     }
@@ -427,6 +433,14 @@ impl PyClip {
     #[getter]
     fn unconverged_steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let counts = self.clip.unconverged_steps();
+        let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
+        counts.into_pyarray(py)
+    }
+
+    /// Number of the body's functions that were active at each frame, int32 [f]: all of them, unless the motion adapts (`adapt`).
+    #[getter]
+    fn active_functions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let counts = self.clip.active_functions();
         let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
         counts.into_pyarray(py)
     }

@@ -2,14 +2,15 @@
 //! Bindings of `thew.Simulation`.
 
 use super::arrays::{
-    List, WholeNumber, from_indices, from_points, optional_text, read_finite_points, read_integers,
-    read_pose, read_poses, read_vector, real,
+    List, WholeNumber, from_indices, from_points, optional_real, optional_text, read_finite_points,
+    read_integers, read_pose, read_poses, read_vector, real,
 };
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, input_error, run_detached, run_locked};
 use super::modal::PyModes;
+use super::pins::{PyPin, read_point};
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::run_interruptible;
 use super::settings::{PySimulationSettings, replace_settings};
@@ -223,6 +224,64 @@ impl PySimulation {
         })
     }
 
+    /// Pins a point of the flesh from now on and returns the number of the pin [capell2002, §4.4].
+    ///
+    /// - `point`: a vertex of the body's surface, held where it is shown, or a place `[3]` in the flesh at rest, m.
+    /// - `target[3]`: where the point is at the end of the next advance, m, world axes; `reset` puts it there at once. None: where it is.
+    /// - `strength`: 1 holds the point. Less is a spring that, at rest, pulls the point this part of the way from where it would rest
+    ///   without the pin. 0 is off.
+    ///
+    /// Pins belong to a state. A point that other pins hold already is no further constraint (`Pin.superfluous`); one that they hold at another place is
+    /// refused by the next advance. Raises InputError: a point outside the flesh or held by a bone, more pins than free lattice vertices, the method
+    /// "modal".
+    #[pyo3(signature = (point, target=None, strength=1.0))]
+    fn pin(
+        &self,
+        py: Python<'_>,
+        point: &Bound<'_, PyAny>,
+        target: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] strength: f64,
+    ) -> PyResult<u32> {
+        let point = read_point(point)?;
+        let target = target.map(|t| read_vector(t, "target")).transpose()?;
+        self.with_simulation(py, |s| s.pin_point(point, target, strength))
+    }
+
+    /// Moves a pin to `target[3]` (m, world axes) by the end of the next advance, with another `strength` (None: the same). Raises InputError.
+    #[pyo3(signature = (pin, target, strength=None))]
+    fn move_pin(
+        &self,
+        py: Python<'_>,
+        pin: WholeNumber,
+        target: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = optional_real)] strength: Option<f64>,
+    ) -> PyResult<()> {
+        let target = read_vector(target, "target")?;
+        self.with_simulation(py, |s| s.move_pin(pin.to_index(), target, strength))
+    }
+
+    /// Removes a pin; its point goes on with its velocity. Raises InputError.
+    fn unpin(&self, py: Python<'_>, pin: WholeNumber) -> PyResult<()> {
+        self.with_simulation(py, |s| s.unpin(pin.to_index()))
+    }
+
+    /// Returns all pins, in the order of their numbers.
+    fn pins(&self, py: Python<'_>) -> PyResult<Vec<PyPin>> {
+        self.read_simulation(py, PyPin::all)
+    }
+
+    /// Returns the present position of a point as pins count it, float64 [3], m: where a vertex is shown, or the place in the lattice of a
+    /// place `[3]` at rest. Raises InputError.
+    fn point_position<'py>(
+        &self,
+        py: Python<'py>,
+        point: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let point = read_point(point)?;
+        let place = self.with_simulation(py, |s| s.point_position(point))?;
+        Ok(vec![place.x, place.y, place.z].into_pyarray(py))
+    }
+
     /// Returns the positions of the vertices of a carried surface (None: the body's own), float32 [n,3], metres, world axes. `to` and
     /// `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (surface=None, to=None, onto=None))]
@@ -269,6 +328,12 @@ impl PySimulation {
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.read_simulation(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))
+    }
+
+    /// Number of the body's functions that are active at present: all of them, unless the simulation adapts (`adapt`).
+    #[getter]
+    fn active_functions(&self, py: Python<'_>) -> PyResult<usize> {
+        self.read_simulation(py, |s| s.active_functions())
     }
 
     /// Amplitudes of the method "modal", float64 [m]; None with other methods.

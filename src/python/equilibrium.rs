@@ -158,6 +158,18 @@ impl PyEquilibrium {
         Ok(Array3::from_shape_fn((turns.len(), 3, 3), at).into_pyarray(py))
     }
 
+    /// Pull of the bones with a twist of their own (`BodySettings.twist`) at the pose, float64 [nodes,3], N, world axes. It acts in every balance,
+    /// as `forces` do; zero without such bones.
+    #[getter]
+    fn twist_pull<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let pull = self.with_state(py, |s| {
+            let mut pull = s.balance.twist_pull().to_vec();
+            pull.resize(s.balance.body().node_count(), Vec3::zeros());
+            Ok::<_, SimulationError>(pull)
+        })?;
+        Ok(from_points(py, &pull))
+    }
+
     /// Returns the positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32 [n,3],
     /// metres, world axes. They are as the lattice has them; `Body.shown` draws them as a clip does. `to` and `onto` are as in
     /// `Clip.offsets`. Raises InputError before the first solve at a pose.

@@ -31,7 +31,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Returns an exception class by its name.
-fn exception_class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+pub(super) fn exception_class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
         PyModule::import(py, "thew._errors").map(|m| m.unbind())
@@ -120,6 +120,7 @@ impl IntoPy for LatticeError {
         match self {
             Self::Cancelled(_) => cancelled_error(),
             Self::Failed(_) => build_error("MotionError", self.to_string()),
+            Self::Conditions(_) => build_error("LatticeError", self.to_string()),
             _ => input_error(self.to_string()),
         }
     }

@@ -7,6 +7,9 @@ use super::arrays::{
 };
 use super::csr::{Csr, scipy_arrays};
 use super::errors::{IntoPy, input_error, run_detached};
+use super::lattice_by_hand::{
+    GivenTip, error_with_places, lattice_from_faces, list_violations, read_hand_settings,
+};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -227,6 +230,64 @@ impl PyLattice {
         )
     }
 
+    /// Recognises the cells of a mesh of their faces.
+    ///
+    /// - `vertices[k,3]`: metres. Those without a face are left out.
+    /// - `faces`: lists of 3 or 4 vertices around each face; inner faces are listed once.
+    ///
+    /// A closed shell of 4 triangles is a tetrahedron, of 2 triangles and 3 quadrilaterals a prism, of 6 quadrilaterals a hexahedron, unless
+    /// smaller cells fill it. A hole with the faces of a cell all around reads as a cell. How faces meet decides, not where vertices are, so
+    /// cells that were turned over are recognised as such. The lattice has no bones yet: see `for_character`. Raises InputError, LatticeError.
+    #[staticmethod]
+    fn from_faces(vertices: &Bound<'_, PyAny>, faces: List<List<i64>>) -> PyResult<Self> {
+        Ok(Self(Arc::new(lattice_from_faces(vertices, faces)?)))
+    }
+
+    /// Returns a mesh of the faces of the cells, each once, that `from_faces` reads back: (vertices float64 [k,3], faces). Virtual copies
+    /// are merged.
+    fn face_mesh<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Vec<Vec<u32>>) {
+        let (vertices, faces) = self.0.face_mesh();
+        (from_points(py, &vertices), faces)
+    }
+
+    /// Returns these cells as the lattice of a character: with the bones on their edges, and cells of tetrahedra doubled where separate
+    /// parts of the body share them.
+    ///
+    /// - `skin_weights[n,b]`: choose the bones to follow, as in `enclose`.
+    /// - `tips`: virtual tips, each (bone, head, tail) in metres. A tip that is not on edges is left out, with a note.
+    /// - `reach`: vertices are moved onto bones nearer than this share of their shortest edge, 0 to 0.5.
+    ///
+    /// The first vertices and cells are those of this lattice; copies follow. Raises Cancelled, InputError, LatticeError with every violated
+    /// condition [capell2002, §3.1].
+    #[pyo3(signature = (surface, skeleton, skin_weights=None, tips=None, reach=0.15, progress=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of the Python method"
+    )]
+    fn for_character(
+        &self,
+        py: Python<'_>,
+        surface: &PySurface,
+        skeleton: &PySkeleton,
+        skin_weights: Option<&Bound<'_, PyAny>>,
+        tips: Option<List<GivenTip<'_>>>,
+        #[pyo3(from_py_with = real)] reach: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let settings = read_hand_settings(tips, reach)?;
+        let (n, bones) = (surface.0.vertices().len(), skeleton.0.len());
+        let skin = skin_weights
+            .map(|w| read_weights(w, "skin_weights", n, bones))
+            .transpose()?;
+        let lattice = with_progress(py, progress, |progress| {
+            let fitted =
+                self.0
+                    .for_character(&surface.0, &skeleton.0, skin.as_ref(), &settings, progress);
+            fitted.map_err(|e| error_with_places(e, self.0.vertices(), Some(&self.0)))
+        })?;
+        Ok(Self(Arc::new(lattice)))
+    }
+
     /// Returns the same lattice with those bones of `skeleton` that are found on its edges. A bone is found as a chain of vertices from
     /// head to tail, each as near to the bone as joints are welded. Virtual tips belong to no skeleton and are not found.
     fn with_bones_of(&self, py: Python<'_>, skeleton: &PySkeleton) -> PyResult<Self> {
@@ -315,6 +376,17 @@ impl PyLattice {
             let found = self.0.check(&surface.0, &skeleton.0);
             Ok(found.iter().map(ToString::to_string).collect())
         })
+    }
+
+    /// Returns the violations of the four conditions as objects, with cells and places; empty if they hold.
+    fn find_violations<'py>(
+        &self,
+        py: Python<'py>,
+        surface: &PySurface,
+        skeleton: &PySkeleton,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let found = run_detached(py, || Ok(self.0.check(&surface.0, &skeleton.0)))?;
+        list_violations(py, &found, self.0.vertices(), Some(&self.0))
     }
 
     /// Returns `points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).

@@ -27,10 +27,12 @@ mod fit;
 mod guide;
 mod keyframes;
 mod lattice;
+mod lattice_by_hand;
 mod material;
 mod modal;
 mod mrep;
 mod nonlinear;
+mod pins;
 mod present;
 mod process;
 mod progress;
@@ -48,6 +50,7 @@ mod spline;
 mod surface;
 mod template;
 mod tets;
+mod twist;
 
 use pyo3::prelude::*;
 
@@ -68,6 +71,9 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<body_settings::PyBodySettings>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
+    m.add_class::<pins::PyPin>()?;
+    m.add_class::<pins::PyPinTrack>()?;
+    m.add_function(wrap_pyfunction!(pins::py_independent_vertices, m)?)?;
     m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
     m.add_class::<shot::PyShot>()?;

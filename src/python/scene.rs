@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Scene`, and readers of lists with an item for each body of a scene.
 
-use super::arrays::{List, WholeNumber, from_points, read_finite_points, read_pose, real};
+use super::arrays::{
+    List, WholeNumber, from_points, optional_real, read_finite_points, read_pose, read_vector, real,
+};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, input_error, run_detached, run_locked};
+use super::pins::{PyPin, read_point};
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::run_interruptible;
 use super::settings::{PySimulationSettings, replace_settings};
@@ -292,6 +295,48 @@ impl PyScene {
             Presenter::offsets,
             DisplayArguments::new(surface, to, onto)?,
         )
+    }
+
+    /// Pins a point of a body, as `Simulation.pin` does, and returns the number of the pin. Raises InputError.
+    #[pyo3(signature = (body, point, target=None, strength=1.0))]
+    fn pin(
+        &self,
+        py: Python<'_>,
+        body: WholeNumber,
+        point: &Bound<'_, PyAny>,
+        target: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] strength: f64,
+    ) -> PyResult<u32> {
+        let (body, point) = (self.body_index(body)?, read_point(point)?);
+        let target = target.map(|t| read_vector(t, "target")).transpose()?;
+        run_locked(py, &self.scene, |s| s.pin(body, point, target, strength))
+    }
+
+    /// Moves a pin of a body to `target[3]`, as `Simulation.move_pin` does. Raises InputError.
+    #[pyo3(signature = (body, pin, target, strength=None))]
+    fn move_pin(
+        &self,
+        py: Python<'_>,
+        body: WholeNumber,
+        pin: WholeNumber,
+        target: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = optional_real)] strength: Option<f64>,
+    ) -> PyResult<()> {
+        let (body, target) = (self.body_index(body)?, read_vector(target, "target")?);
+        run_locked(py, &self.scene, |s| {
+            s.move_pin(body, pin.to_index(), target, strength)
+        })
+    }
+
+    /// Removes a pin of a body. Raises InputError.
+    fn unpin(&self, py: Python<'_>, body: WholeNumber, pin: WholeNumber) -> PyResult<()> {
+        let body = self.body_index(body)?;
+        run_locked(py, &self.scene, |s| s.unpin(body, pin.to_index()))
+    }
+
+    /// Returns the pins of a body, in the order of their numbers.
+    fn pins(&self, py: Python<'_>, body: WholeNumber) -> PyResult<Vec<PyPin>> {
+        self.read_body(py, body, PyPin::all)
     }
 
     /// Returns the positions of a body's lattice vertices, float64 [nodes,3], metres.

@@ -6,6 +6,7 @@ use super::arrays::List;
 use super::clip::PyClip;
 use super::collider;
 use super::errors::{IntoPy, input_error};
+use super::pins::read_tracks;
 use super::progress::with_progress;
 use super::scene::{check_count, read_bodies, read_contacts, read_each};
 use super::shot::{PyShot, add_rigs, read_clip_settings, read_frames, shot_from_poses};
@@ -22,6 +23,7 @@ use pyo3::types::{PyDict, PyTuple};
 ///   not with itself.
 /// - `colliders`: `Collider`s that all bodies touch.
 /// - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
+/// - `pins`: of each body a list of `PinTrack`s, or None.
 /// - `preroll`, `cyclic`, `restarts`, `settings` and further keywords: as in `simulate`. In a loop all bodies end in their first poses, moved alike,
 ///   or none does.
 /// - `names`: name of each body, for `Clip.body_names`.
@@ -32,7 +34,7 @@ use pyo3::types::{PyDict, PyTuple};
 #[pyo3(
     signature = (*arguments, **keywords),
     text_signature = "(bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, \
-        progress=None, *, cyclic=False, names=None, restarts=None, settings=None, **keywords)"
+        progress=None, *, cyclic=False, names=None, restarts=None, pins=None, settings=None, **keywords)"
 )]
 pub(super) fn simulate_scene(
     py: Python<'_>,
@@ -66,6 +68,10 @@ pub(super) fn simulate_scene(
     check_count("names", &names, count)?;
     let progress = given.take("progress", |p| Ok(p.clone().unbind()))?;
     let restarts = given.take("restarts", read_frames)?.unwrap_or_default();
+    let pins = given.take("pins", List::from_object)?;
+    let pins = read_each("pins", pins, count, |list, _| {
+        read_tracks(list.extract::<List<_>>()?)
+    })?;
     let settings = read_clip_settings(given)?;
     let motions = poses
         .0
@@ -90,8 +96,9 @@ pub(super) fn simulate_scene(
                 .contact(contact),
         );
     }
-    for (shot, name) in shots.iter_mut().zip(names) {
+    for ((shot, name), pins) in shots.iter_mut().zip(names).zip(pins) {
         shot.name = name;
+        shot.pins = pins.unwrap_or_default();
     }
     simulate_clips(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
@@ -140,10 +147,11 @@ fn simulate_clips(
 ///
 /// - `controls`: of each clip `controls[f,r]` of its rigs at those poses, or None.
 /// - `restart`: True begins all clips anew there, each as a clip of its own.
+/// - `pins`: of each clip a list of `PinTrack`s of its points at those poses, or None, as in `Clip.extend`.
 ///
 /// Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
 #[pyfunction]
-#[pyo3(signature = (clips, poses, controls=None, progress=None, restart=false))]
+#[pyo3(signature = (clips, poses, controls=None, progress=None, restart=false, pins=None))]
 pub(super) fn extend_scene(
     py: Python<'_>,
     clips: List<Bound<'_, PyAny>>,
@@ -151,6 +159,7 @@ pub(super) fn extend_scene(
     controls: Option<List<Option<Bound<'_, PyAny>>>>,
     progress: Option<Py<PyAny>>,
     restart: bool,
+    pins: Option<List<Option<Bound<'_, PyAny>>>>,
 ) -> PyResult<()> {
     let clip = |(i, clip): (usize, &Bound<'_, PyAny>)| match clip.cast::<PyClip>() {
         Ok(clip) => Ok(clip.clone().unbind()),
@@ -164,6 +173,9 @@ pub(super) fn extend_scene(
         .collect::<PyResult<_>>()?;
     check_count("poses", &poses.0, clips.len())?;
     let controls = read_each("controls", controls, clips.len(), |c, _| Ok(c.clone()))?;
+    let pins = read_each("pins", pins, clips.len(), |list, _| {
+        read_tracks(list.extract::<List<_>>()?)
+    })?;
     let mut motions = Vec::with_capacity(clips.len());
     for (k, (clip, given)) in clips.iter().zip(poses.0.iter().zip(&controls)).enumerate() {
         let motion = clip.get().read_motion(py, given.0, given.1.as_ref());
@@ -171,16 +183,12 @@ pub(super) fn extend_scene(
     }
     with_progress(py, progress, |progress| {
         let clips: Vec<&Clip> = clips.iter().map(|clip| &**clip.get().clip()).collect();
-        let new = motions
-            .iter()
-            .map(|(poses, led)| (&poses[..], led.as_ref().map(|led| led as &dyn FrameForces)));
+        let new = motions.iter().zip(&pins).map(|((poses, led), pins)| {
+            let forces = led.as_ref().map(|led| led as &dyn FrameForces);
+            (&poses[..], forces, pins.as_deref().unwrap_or_default())
+        });
         let new: Vec<_> = new.collect();
-        let append = if restart {
-            Clip::restart_scene
-        } else {
-            Clip::extend_scene
-        };
-        append(&clips, &new, progress).map_err(IntoPy::into_py)
+        Clip::append(&clips, &new, restart, progress).map_err(IntoPy::into_py)
     })
 }
 

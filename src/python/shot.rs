@@ -10,6 +10,7 @@ use super::contact::PyContact;
 use super::dynamics::read_modes;
 use super::errors::{IntoPy, input_error, internal_error, run_detached};
 use super::modal::PyModes;
+use super::pins::{PyPinTrack, read_tracks};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use super::settings::PySimulationSettings;
@@ -24,7 +25,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 
 /// Arguments of the constructor, each of which is a property.
-const ARGUMENT_NAMES: [&str; 14] = [
+const ARGUMENT_NAMES: [&str; 15] = [
     "body",
     "poses",
     "fps",
@@ -38,6 +39,7 @@ const ARGUMENT_NAMES: [&str; 14] = [
     "colliders",
     "name",
     "restarts",
+    "pins",
     "settings",
 ];
 /// Number of those that may be given without a name.
@@ -61,7 +63,7 @@ impl PyShot {
     #[pyo3(
         signature = (*arguments, **keywords),
         text_signature = "(body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=False, notes=None, *, \
-            modes=None, contact=None, colliders=None, name='', restarts=None, settings=None, **keywords)"
+            modes=None, contact=None, colliders=None, name='', restarts=None, pins=None, settings=None, **keywords)"
     )]
     fn new(
         py: Python<'_>,
@@ -141,6 +143,12 @@ impl PyShot {
     #[getter]
     fn restarts(&self) -> Vec<usize> {
         self.0.restarts.clone()
+    }
+
+    /// Tracks of the pins.
+    #[getter]
+    fn pins(&self) -> Vec<PyPinTrack> {
+        self.0.pins.iter().cloned().map(PyPinTrack).collect()
     }
 
     /// Poses, float64 [f,b,4,4].
@@ -307,6 +315,8 @@ pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> 
     let contact = contact.as_ref().map(Py::get);
     let contact = collider::contact_settings(contact, given.take("colliders", List::from_object)?)?;
     let restarts = given.take("restarts", read_frames)?.unwrap_or_default();
+    let pins = given.take("pins", List::from_object)?;
+    let pins = pins.map(read_tracks).transpose()?.unwrap_or_default();
     let settings = read_clip_settings(given)?;
     let method = settings.simulation.method;
     let shot = shot_from_poses(py, body, &poses, settings)?;
@@ -323,6 +333,7 @@ pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> 
         modes: read_modes(modes.as_ref(), method)?,
         contact,
         restarts,
+        pins,
         ..shot
     };
     shot.check().map_err(IntoPy::into_py)?;

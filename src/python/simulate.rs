@@ -15,6 +15,7 @@ use pyo3::types::{PyDict, PyTuple};
 /// - `cyclic`: True if the poses are a cycle, which may travel; it is run until its state repeats.
 /// - `restarts`: frames above 0, ascending, in which the flesh begins anew as in frame 0. They are cuts, after which the character is
 ///   elsewhere.
+/// - `pins`: `PinTrack`s of points that are held, with an entry for each pose. A run-in carries their first targets along with the bones.
 /// - `modes`, `contact`, `colliders`: as in `Simulation`.
 /// - `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own.
 ///
@@ -23,7 +24,7 @@ use pyo3::types::{PyDict, PyTuple};
 #[pyo3(
     signature = (*arguments, **keywords),
     text_signature = "(body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=False, progress=None, *, \
-        modes=None, contact=None, colliders=None, restarts=None, settings=None, **keywords)"
+        modes=None, contact=None, colliders=None, restarts=None, pins=None, settings=None, **keywords)"
 )]
 pub(super) fn simulate(
     py: Python<'_>,

@@ -33,7 +33,8 @@ mod stored;
 mod tests;
 
 use crate::clip::{
-    Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModeSelection, SceneMember, Texts,
+    Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModeSelection, PinTrack, SceneMember,
+    Texts, check_tracks,
 };
 use crate::contact::Contact;
 use crate::dynamics::SimulationError;
@@ -85,6 +86,8 @@ pub struct Shot {
     pub rigs: Vec<Arc<Rig>>,
     /// Values of the rigs' controls, `[f * r]`, by frames; `None`: every rig at its last sample.
     pub controls: Option<Vec<f64>>,
+    /// Tracks of the pins, with an entry for each pose.
+    pub pins: Vec<PinTrack>,
     /// Named texts of the caller, also stored in the clip. The names "rigs" and "warnings" are reserved.
     pub texts: Texts,
 }
@@ -114,6 +117,7 @@ impl Shot {
             contact: None,
             rigs: Vec::new(),
             controls: None,
+            pins: Vec::new(),
             texts: Texts::new(),
         }
     }
@@ -121,6 +125,12 @@ impl Shot {
     /// Sets the rigs whose forces act, with the values of their controls, `[f * r]`; `None`: every rig at its last sample.
     pub fn rigs(mut self, rigs: Vec<Arc<Rig>>, controls: Option<Vec<f64>>) -> Self {
         (self.rigs, self.controls) = (rigs, controls);
+        self
+    }
+
+    /// Sets the tracks of the pins, with an entry for each pose.
+    pub fn pins(mut self, pins: Vec<PinTrack>) -> Self {
+        self.pins = pins;
         self
     }
 
@@ -187,7 +197,11 @@ impl Shot {
             modes,
             contact: self.contact.as_ref(),
         };
-        let first = (&self.poses[parts[0].clone()], forces);
+        let pins_of = |part: &Range<usize>| -> Vec<PinTrack> {
+            self.pins.iter().map(|pin| pin.part(part)).collect()
+        };
+        let pins: Vec<PinTrack> = pins_of(&parts[0]);
+        let first = (&self.poses[parts[0].clone()], forces, &pins[..]);
         let progress_of = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
         let clip = Clip::simulate(how, first, self.settings.clone(), &progress_of(&parts[0]))?;
         for part in &parts[1..] {
@@ -196,7 +210,9 @@ impl Shot {
                 first: part.start,
             });
             let forces = forces.as_ref().map(|f| f as &dyn FrameForces);
-            clip.restart(&self.poses[part.clone()], forces, &progress_of(part))?;
+            let pins: Vec<PinTrack> = pins_of(part);
+            let new = (&self.poses[part.clone()], forces, &pins[..]);
+            clip.append_alone(new, true, &progress_of(part))?;
         }
         Ok(clip.with_name(self.name.clone()))
     }
@@ -218,7 +234,17 @@ impl Shot {
         let quietly = |_: f64, stage: &str| progress.report(0.0, stage);
         let led = shots.iter().map(|shot| shot.rig_forces(&quietly));
         let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
-        let members = shots.iter().zip(&led).map(|(shot, led)| SceneMember {
+        let pins_of = |part: &Range<usize>| -> Vec<Vec<PinTrack>> {
+            let of = |shot: &&Self| shot.pins.iter().map(|p| p.part(part)).collect();
+            shots.iter().map(of).collect()
+        };
+        let first_pins = match &parts[..] {
+            [first, _, ..] => pins_of(first),
+            _ => shots.iter().map(|shot| shot.pins.clone()).collect(),
+        };
+        let each = shots.iter().zip(&led).zip(&first_pins);
+        let members = each.map(|((shot, led), pins)| SceneMember {
+            pins,
             name: shot.name.clone(),
             surfaces: shot.surfaces.clone(),
             contact: shot.contact.clone().unwrap_or_else(Contact::with_others),
@@ -238,12 +264,18 @@ impl Shot {
                 })
             });
             let forces: Vec<Option<PartForces>> = forces.collect();
-            let new = shots.iter().zip(&forces).map(|(shot, forces)| {
+            let pins = pins_of(part);
+            let new = shots.iter().zip(&forces).zip(&pins);
+            let new = new.map(|((shot, forces), pins)| {
                 let poses = shot.poses.get(part.clone()).unwrap_or_default();
-                (poses, forces.as_ref().map(|f| f as &dyn FrameForces))
+                (
+                    poses,
+                    forces.as_ref().map(|f| f as &dyn FrameForces),
+                    &pins[..],
+                )
             });
             let clips: Vec<&Clip> = clips.iter().collect();
-            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &progress_of(part))?;
+            Clip::append(&clips, &new.collect::<Vec<_>>(), true, &progress_of(part))?;
         }
         let all = shots.iter().zip(clips).zip(&led);
         all.map(|((shot, clip), led)| shot.finish_clip(clip, led.as_ref()))
@@ -255,6 +287,7 @@ impl Shot {
         if self.settings.cyclic && !self.restarts.is_empty() {
             return Err(ClipError::CyclicRestart);
         }
+        check_tracks(&self.pins, self.poses.len())?;
         let parts = split_at_restarts(self.poses.len(), &self.restarts)?;
         if let (Some(contact), true) = (&self.contact, parts.len() > 1) {
             contact.check_clip(self.poses.len())?;

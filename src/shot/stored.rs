@@ -3,7 +3,7 @@
 
 use super::restarts::split_at_restarts;
 use super::{Shot, ShotModes, clone_rigs};
-use crate::clip::{ClipSettings, Texts};
+use crate::clip::{ClipSettings, PinTrack, Texts};
 use crate::contact::StoredContact;
 use crate::dynamics::Method;
 use crate::modal::{DeformSettings, StoredModes};
@@ -35,6 +35,7 @@ struct StoredShot<'a, B> {
     #[serde(deserialize_with = "text")]
     rigs: String,
     controls: Option<Cow<'a, [f64]>>,
+    pins: Cow<'a, [PinTrack]>,
     #[serde(deserialize_with = "named_texts")]
     texts: Texts,
 }
@@ -83,6 +84,7 @@ impl Shot {
             },
             rigs,
             controls: self.controls.as_deref().map(Cow::Borrowed),
+            pins: Cow::Borrowed(&self.pins),
             texts: self.texts.clone(),
         };
         store::save(path, FILE_KIND, &stored)
@@ -153,6 +155,11 @@ impl StoredShot<'_, CarriedSurfaces> {
             controls.is_none_or(|c| Some(c.len()) == expected && c.iter().all(|&c| is_storable(c))),
             "its controls do not fit its rigs and poses",
         )?;
+        let pins = self.pins.iter();
+        fits(
+            pins.clone().all(|pin| pin.fits(self.poses.len())),
+            "its pins do not fit its poses",
+        )?;
         let restarts = self.restarts.iter().map(|&r| usize::try_from(r));
         let restarts = restarts.collect::<Result<Vec<_>, _>>();
         let restarts = restarts.map_err(|e| e.to_string())?;
@@ -172,6 +179,7 @@ impl StoredShot<'_, CarriedSurfaces> {
             contact,
             rigs: rigs.into_iter().map(Arc::new).collect(),
             controls: self.controls.map(Cow::into_owned),
+            pins: self.pins.into_owned(),
             texts: self.texts,
         })
     }

@@ -232,7 +232,8 @@ def test_panel_suggests_bones(scene):
     body.modifiers.clear()
     body.vertex_groups.clear()
     seen = draw()[""]
-    assert next(call[1] for call in seen if call[0] == "operator") == "thew.suggest_bones"
+    offered = [call[1] for call in seen if call[0] == "operator"]
+    assert offered[:2] == ["thew.skeleton_click", "thew.suggest_bones"]
     assert not any(call[:2] == ("operator", "thew.add") for call in seen)
     assert "Automatic Weights" in words(seen)
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import part
 
 #: Values of names, other than their defaults.
-NAMES = {"method": "modal", "solver": "cg", "form": "vertex", "precision": "f16", "engine": "cpu"}
+NAMES = {"method": "modal", "solver": "cg", "form": "vertex", "precision": "f16", "engine": "cpu", "adapt": "strain"}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,9 @@ def another_value(name, value):
     """Returns a value of a setting other than `value`."""
     if name in NAMES:
         return NAMES[name]
-    return (1.0, 2.0, 3.0) if name == "gravity" else 0.5 * (value or 1.0)
+    if isinstance(value, tuple):
+        return tuple(0.5 * number + 1.0 for number in value)
+    return 0.5 * (value or 1.0)
 
 
 @pytest.mark.parametrize("method", ["warped", "modal"])

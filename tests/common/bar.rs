@@ -21,7 +21,19 @@ pub fn pose(angle: f64) -> Pose {
 }
 
 /// A bar of tetrahedra around the z axis, the flesh a box a little smaller.
+#[allow(dead_code, reason = "a file that includes this one needs one of both")]
 pub fn bar(across: usize, along: usize) -> Arc<Body> {
+    bar_with(across, along, Material::default(), &BodySettings::default())
+}
+
+#[allow(dead_code, reason = "a file that includes this one needs one of both")]
+/// The same bar of another material and with other settings.
+pub fn bar_with(
+    across: usize,
+    along: usize,
+    material: Material,
+    settings: &BodySettings,
+) -> Arc<Body> {
     let (m, n) = (across + 1, along + 1);
     let half = 0.2;
     let at = |i: usize, j: usize, k: usize| (i + m * (j + m * k)) as u32;
@@ -88,8 +100,8 @@ pub fn bar(across: usize, along: usize) -> Arc<Body> {
         &Arc::new(box_surface(0.95 * half)),
         &Arc::new(skeleton),
         &Arc::new(lattice),
-        Material::default(),
-        &BodySettings::default(),
+        material,
+        settings,
         &Silent,
     );
     Arc::new(body.expect("a body"))

@@ -160,7 +160,7 @@ def test_preroll_starts_in_motion(arm, clip):
         ({"poses": np.full((2, 2, 4, 4), np.nan)}, thew.InputError, r"poses\[0\]"),
         ({"fps": 0}, thew.InputError, "frames per second"),
         ({"rigs": [object()]}, thew.InputError, r"rigs\[0\] is not a thew.Rig"),
-        ({"method": "blended"}, thew.InputError, "'warped', 'linear'"),
+        ({"method": "magic"}, thew.InputError, "'warped', 'blended'"),
     ],
 )
 def test_simulate_refuses_bad_input(arm, arguments, error, word):

@@ -133,6 +133,9 @@ def objects(tmp_path_factory):
     scene.reset([poses[0]])
     simulation = thew.Simulation(body, contact=thew.Contact(response="creases"))
     simulation.reset(poses[0])
+    simulation.pin(0)
+    scene.pin(0, 0)
+    track = thew.PinTrack(0, vertices[:1])
     shot = thew.Shot(body, poses, 24.0)
     clip = thew.simulate(body, poses, 24.0)
     touched = thew.Simulation(body, contact=thew.Contact())
@@ -161,6 +164,8 @@ def objects(tmp_path_factory):
         "Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
         "Contacts": touched.contacts(),
         "Simulation": simulation,
+        "Pin": simulation.pins()[0],
+        "PinTrack": track,
         "Clip": clip,
         "Shot": shot,
         "Scene": scene,
@@ -198,6 +203,7 @@ def objects(tmp_path_factory):
         "heads": skeleton.heads,
         "tails": skeleton.tails,
         "cells": [[0, 1, 2, 3]],
+        "faces": [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]],
         "pose": poses[0],
         "poses": poses,
         "fps": 24.0,
@@ -225,6 +231,8 @@ def objects(tmp_path_factory):
         "weight": 1.0,
         "fixed": [0, 1, 2, 3],
         "seconds": 0.1,
+        "pin": 0,
+        "targets": np.zeros((1, 3)),
         "pairs": np.zeros((0, 2), np.int32),
         "kind": "radial",
         "bone": "upper",
@@ -270,6 +278,13 @@ def objects(tmp_path_factory):
         ("extend_scene", "poses"): poses[None],
         ("Scene.reset", "poses"): poses[:1],
         ("Scene.advance", "poses"): poses[:1],
+        ("Simulation.pin", "point"): 1,
+        ("Simulation.move_pin", "target"): vertices[0],
+        ("Simulation.point_position", "point"): 1,
+        ("Scene.pin", "point"): 1,
+        ("Scene.move_pin", "target"): vertices[0],
+        ("PinTrack", "point"): 1,
+        ("independent_vertices", "vertices"): [0, 1],
         ("Skeleton.skin", "points"): vertices,
         ("Template.force", "frame"): np.eye(4),
         ("Template.sized", "reach"): 0.2,
@@ -294,6 +309,7 @@ def objects(tmp_path_factory):
         ("TetMesh.energy", "q"): tets.vertices,
         ("TetMesh.gradient", "q"): tets.vertices,
         ("TetMesh.hessian", "q"): tets.vertices,
+        ("Lattice.from_faces", "vertices"): [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
         ("Lattice", "vertices"): [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
         ("Volume", "values"): np.random.default_rng(1).random((4, 4, 4)),
         ("MRep.tube", "hubs"): mrep.hubs,
@@ -397,6 +413,12 @@ def call(objects, name, owner, function, wrong, value):
     thing = getattr(thew, owner) if "staticmethod" in decorators else of_class[owner]
     if name == "Spacetime.insert":  # the keyframe stays
         thing = thew.Spacetime(of_class["Shell"], of_name["keyframes"], [0.0, 1.0], modes=2)
+    if function.name in {"pin", "move_pin", "unpin"}:  # pins of one call must not count for the next
+        before = thing.state()
+        try:
+            return getattr(thing, function.name)(**given)
+        finally:
+            thing.restore(before)
     # Special methods take no names.
     if function.name.startswith("__") and function.name != "__replace__":
         return getattr(thing, function.name)(*given.values())

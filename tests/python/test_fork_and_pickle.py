@@ -198,6 +198,7 @@ def unpicklable_objects(arm):
     poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
     simulation = thew.Simulation(arm.body, contact=thew.Contact())
     simulation.reset(poses[0])
+    simulation.pin(0)
     bar = thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0))
     modes = thew.modes(bar, 2, thew.Material(), fixed=[0, 1, 2, 3])
     box = thew.Shell(*shapes.box())
@@ -212,6 +213,8 @@ def unpicklable_objects(arm):
         "of the same body": thew.Scene([arm.body]),
         "a thew.Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
         "a thew.Contacts": simulation.contacts(),
+        "a thew.Pin is": simulation.pins()[0],
+        "a thew.PinTrack": thew.PinTrack(0, [[0.0, 0.0, 0.0]]),
         "a thew.Shell": box,
         "a thew.Equilibrium": thew.Equilibrium(arm.body),
         "a thew.ModalSimulation": thew.ModalSimulation(modes, 0.01),
@@ -258,6 +261,7 @@ def test_pickle_covers_every_class(arm):
                 "RigFit",
                 "Spacetime",
                 "VertexTexture",
+                "Violation",
             )
         )
 

@@ -23,6 +23,8 @@ OTHERS = {
     "form": "vertex",
     "precision": "f16",
     "engine": "cpu",
+    "adapt": "strain",
+    "adapt_strain": (0.01, 0.02, 0.5),
 }
 EVERY = pytest.mark.parametrize("name", OTHERS)
 
@@ -31,9 +33,11 @@ EVERY = pytest.mark.parametrize("name", OTHERS)
 KEPT = [
     (thew.BodySettings, "region_weights", [[0.5, 0.5], [1.0, 0.0]]),
     *((thew.BodySettings, name, [1.0, 2.0]) for name in ("stiffness", "density", "poisson", "flesh", "hard")),
-    *((thew.BodySettings, name, [3.0]) for name in ("twist_stiffness", "twist_radius")),
+    (thew.BodySettings, "twist", {"upper": {"radius": 0.1, "strength": 2.0}}),
+    (thew.BodySettings, "twist", [{"radius": None, "strength": 0.0}, None]),
     (thew.BodySettings, "rest_includes_gravity", False),
     (thew.BodySettings, "level", 2),
+    (thew.BodySettings, "basis_levels", 2),
     (thew.BodySettings, "softness", 0.5),
     (thew.BodySettings, "kind", "toon"),
     (thew.SpacetimeSettings, "stiffness", 2.0),
@@ -165,7 +169,7 @@ def test_settings_digest_stable():
         ({"rate": "fast"}, TypeError, "argument 'rate'"),
         ({"rate": 0.0}, thew.InputError, "rate must be between 1 and 100000"),
         ({"gravity": (0.0, 1.0)}, thew.InputError, "gravity"),
-        ({"method": "magic"}, thew.InputError, "'warped', 'linear'"),
+        ({"method": "magic"}, thew.InputError, "'warped', 'blended'"),
         ({"engine": "tpu"}, thew.InputError, "'gpu:NAME'"),
         ({"settings": {"rate": 1.0}}, TypeError, "settings"),
     ],

@@ -49,7 +49,7 @@ const MIN_TASK_VERTICES: usize = 512;
 const NO_NODE: u32 = u32::MAX;
 
 /// The skin of a body, prepared for bent joints. A node is a vertex, or several coincident ones that move as one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct JointShape {
     skeleton: Arc<Skeleton>,
     skin: Arc<SkinWeights>,
@@ -111,6 +111,14 @@ impl JointShape {
             near,
             slow,
             details,
+        }
+    }
+
+    /// Returns the same shape for displacements of other nodes, in which `embedding` embeds the skin.
+    pub fn with_embedding(&self, embedding: &Arc<Embedding>) -> Self {
+        Self {
+            embedding: embedding.clone(),
+            ..self.clone()
         }
     }
 

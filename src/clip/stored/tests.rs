@@ -238,6 +238,7 @@ fn stored_refuses_forged_scene() {
     let poses = swing_poses(0..9);
     let others: Vec<Pose> = poses.iter().map(|pose| pose.apply_map(&aside)).collect();
     let member = |name: &str, poses| SceneMember {
+        pins: &[],
         name: name.into(),
         surfaces: CarriedSurfaces::new(body()),
         contact: Contact::with_others(),

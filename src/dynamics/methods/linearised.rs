@@ -117,6 +117,13 @@ impl SplitStep for LinearisedStepper {
         })
     }
 
+    fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
+        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+            self.positions[v as usize] += d;
+        }
+        position_error(&self.positions).map_or(Ok(()), Err)
+    }
+
     fn accept(
         &mut self,
         step: &Step,
@@ -124,12 +131,7 @@ impl SplitStep for LinearisedStepper {
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         if let Some(displaced) = displaced {
-            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-                self.positions[v as usize] += d;
-            }
-            if let Some(error) = position_error(&self.positions) {
-                return Err(error);
-            }
+            self.displace(step, displaced)?;
         }
         nodes.move_to(&self.positions, step.duration);
         Ok(())

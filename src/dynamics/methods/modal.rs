@@ -12,8 +12,8 @@
 //! skeleton.
 //!
 //! Neglected: the inertial forces of the turning frames on u itself (Coriolis, Euler and centrifugal forces of the
-//! flesh's own displacement); changes of the twist energy as bones turn, as its pull is that of the rest pose; and the strain of
-//! the skinned shape itself at a bend, which other methods even out.
+//! flesh's own displacement); changes of the twist energy as bones turn, as its pull is that of the rest pose, except for bones with
+//! a [twist of their own](crate::body::OwnTwist), whose pull is part of F; and the strain of the skinned shape itself at a bend, which other methods even out.
 
 use crate::Vec3;
 use crate::body::Body;

@@ -185,6 +185,17 @@ pub(in crate::dynamics) trait SplitStep: Send {
     /// The system is singular.
     fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError>;
 
+    /// Displaces the proposed end of the step; `displaced` holds displacements of its free nodes, metres.
+    ///
+    /// # Errors
+    /// Positions are out of range.
+    fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError>;
+
+    /// Returns the largest number of proposals in which forces of pins are corrected: 1 for steps that linearise their energy.
+    fn pin_rounds(&self) -> usize {
+        1
+    }
+
     /// Takes the proposed step; `displaced` holds displacements of its free nodes, metres.
     ///
     /// # Errors

@@ -21,7 +21,7 @@
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::methods::blended::{RegionalRest, Regions, StepScales, common_forces};
+use crate::dynamics::methods::blended::{RegionalRest, Regions, StepScales, common_forces, divide};
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::linear_balance::linear_balance;
 use crate::dynamics::methods::stepper::{
@@ -54,7 +54,7 @@ impl LinearStepper {
         let printed = method == Method::BlendedPrinted;
         Ok(Self {
             regions: match method.has_regions() {
-                true => Some(Regions::new(body, printed)?),
+                true => Some(divide(body, printed)?),
                 false => None,
             },
             method,
@@ -191,6 +191,14 @@ impl SplitStep for LinearStepper {
         })
     }
 
+    fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
+        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+            self.positions[v as usize] += d;
+            self.velocities[v as usize] += d / step.duration;
+        }
+        position_error(&self.positions).map_or(Ok(()), Err)
+    }
+
     fn accept(
         &mut self,
         step: &Step,
@@ -198,13 +206,7 @@ impl SplitStep for LinearStepper {
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         if let Some(displaced) = displaced {
-            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-                self.positions[v as usize] += d;
-                self.velocities[v as usize] += d / step.duration;
-            }
-            if let Some(error) = position_error(&self.positions) {
-                return Err(error);
-            }
+            self.displace(step, displaced)?;
         }
         std::mem::swap(&mut nodes.positions, &mut self.positions);
         std::mem::swap(&mut nodes.velocities, &mut self.velocities);

@@ -11,7 +11,7 @@ mod table;
 
 pub use table::{Kind, SettingField, Value};
 
-use super::{Method, Solver};
+use super::{Adaptation, Method, Solver};
 use crate::Vec3;
 use crate::kernel::{EngineChoice, Precision, WarpForm};
 use crate::modal::DeformSettings;
@@ -52,6 +52,12 @@ table::settings! {
         precision: Precision = Precision::F32, "", |_| true, "";
         /// Engine that shows the method "modal": "auto" (the quickest), "cpu", "gpu", or "gpu:NAME" for a device by its number or a part of its name.
         engine: EngineChoice = EngineChoice::Auto, "", |_| true, "";
+        /// Details of a body with levels that act: "none" (all of them, always) or "strain" (those where the flesh is strained
+        /// [capell2002, §4.7]; a step costs as much as these need). The method "modal", and bodies in scenes, do not adapt.
+        adapt: Adaptation = Adaptation::None, "", |_| true, "";
+        /// Strains above which details of levels 1, 2 and 3 act with `adapt` "strain"; below a third they leave. Smaller values are nearer to flesh
+        /// with all details, and cost more.
+        adapt_strain: Vec3 = Vec3::new(0.01, 0.04, 0.16), "", |x| x > 0.0, "positive strains";
     }
 }
 

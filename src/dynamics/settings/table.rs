@@ -2,7 +2,7 @@
 //! Macro that builds a struct of settings from a table of rows, and the values of settings of any type.
 
 use crate::Vec3;
-use crate::dynamics::{Method, SimulationError, Solver};
+use crate::dynamics::{Adaptation, Method, SimulationError, Solver};
 use crate::kernel::{EngineChoice, Precision, WarpForm};
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +139,7 @@ macro_rules! named {
 named! {
     Method: |it| it.name().into(), str::parse;
     Solver: |it| it.name().into(), str::parse;
+    Adaptation: |it| it.name().into(), str::parse;
     WarpForm: |it| it.name().into(), |name| Ok(crate::modal::parse_form(name)?);
     Precision: |it| it.name().into(), |name| Ok(crate::modal::parse_precision(name)?);
     EngineChoice: ToString::to_string, |name| Ok(crate::modal::parse_engine(name)?);

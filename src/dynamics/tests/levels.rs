@@ -20,7 +20,7 @@ fn with_levels(levels: usize) -> BodySettings {
 fn unloaded() -> BodySettings {
     BodySettings {
         rest_includes_gravity: false,
-        twist_stiffness: Some(vec![0.0; 2]),
+        twist: super::twist::no_twist(),
         ..BodySettings::default()
     }
 }

@@ -14,6 +14,7 @@ use crate::{Mat3, Mat4, Vec3};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 use std::sync::Arc;
 
+mod adapting;
 mod balance;
 mod forces;
 mod forms;
@@ -25,11 +26,13 @@ mod levels;
 mod local_linear;
 mod modal;
 mod nonlinear;
+mod pins;
 mod scenes;
 mod sections;
 mod solvers;
 mod states;
 mod terms;
+mod twist;
 
 const SIZE: f64 = 1.7;
 
@@ -400,7 +403,7 @@ fn energy_never_grows() {
 fn elastic_forces_sum_to_zero() {
     let bar = BarOptions {
         settings: BodySettings {
-            twist_stiffness: Some(vec![0.0; 2]),
+            twist: twist::no_twist(),
             ..Default::default()
         },
         bones: false,

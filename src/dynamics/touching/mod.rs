@@ -8,6 +8,7 @@ pub(super) use body::{FleshDisplay, FrameStart};
 
 use super::SimulationError;
 use super::body_step::BodyStep;
+use super::pins::PinnedFlesh;
 use crate::Vec3;
 use crate::contact::{
     BuriedBone, Collider, ColliderSpan, ContactError, ContactPoint, ContactSettings, ContactSkin,
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// One entry for each body; that of a single body is not allocated.
-type PerBody<T> = SmallVec<[T; 1]>;
+pub(super) type PerBody<T> = SmallVec<[T; 1]>;
 
 /// Index of the body that could not take a step, and the error.
 pub(super) type Failure = (usize, SimulationError);
@@ -119,6 +120,17 @@ impl ContactSystem {
     /// Returns the contact forces on the free nodes of a body in the last step, N; empty if there were none.
     pub fn pushes(&self, body: usize) -> &[Vec3] {
         self.contacts.pushes().get(body).map_or(&[], |p| p)
+    }
+
+    /// Replaces the skin of a single body by that of a body with other functions. `pushes` are the forces of the last step on its free nodes, N.
+    pub fn replace_skin(
+        &mut self,
+        skin: &Arc<ContactSkin>,
+        pushes: Vec<Vec3>,
+    ) -> Result<(), SimulationError> {
+        self.bodies = vec![TouchingBody::new(skin)?];
+        self.contacts.replace_pushes(vec![pushes]);
+        Ok(())
     }
 
     /// Removes all contacts, as after a reset.
@@ -299,9 +311,7 @@ impl ContactSystem {
                 scope.spawn(|_| contacts.begin(&swept, span));
             }
             for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
-                let parts = split_step(body);
-                let proposed = parts.and_then(|(stepper, nodes)| stepper.propose(step, nodes));
-                proposed.map_err(|error| (k, error))?;
+                propose_step(body, step).map_err(|error| (k, error))?;
             }
             Ok(())
         })
@@ -318,10 +328,15 @@ impl ContactSystem {
         let (mut proposals, mut seen) = (PerBody::new(), PerBody::new());
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
             let (shown, poses) = (body.shown, body.poses);
-            let (stepper, _) = split_step(body).map_err(|error| (k, error))?;
+            let pins = body.pins.as_deref_mut();
+            let stepper = body.stepper.split_step();
+            let stepper = stepper.ok_or((k, contact_error(shown)))?;
             let proposal = stepper.proposal(step).map_err(|error| (k, error))?;
             self.bodies[k].set_after(shown, step, proposal.positions);
-            proposals.push(proposal);
+            proposals.push(PinnedFlesh {
+                flesh: proposal.factored,
+                pins,
+            });
             seen.push((shown, poses));
         }
         let all = || self.bodies.iter().zip(&seen);
@@ -331,12 +346,12 @@ impl ContactSystem {
         let after = all().map(|(b, (shown, (_, to)))| b.after.posed_flesh(&b.skin, to, *shown));
         let after: PerBody<PosedFlesh> = after.collect();
         if let Some(creases) = &mut self.creases {
-            let flesh = &mut proposals[0].factored;
+            let flesh = &mut proposals[0];
             let moved = creases.step(&before[0], &after[0], flesh);
             self.moved = Vec::from_iter(moved);
             return Ok(!self.moved.is_empty());
         }
-        let flesh = proposals.iter_mut().map(|p| &mut p.factored as _);
+        let flesh = proposals.iter_mut().map(|p| p as _);
         let mut flesh: PerBody<&mut dyn FlexibleBody> = flesh.collect();
         let (bodies, step) = (&self.bodies, &steps[0]);
         Ok(self.contacts.step(
@@ -368,8 +383,26 @@ fn standing_bodies<'a>(
 fn split_step<'a>(
     body: &'a mut BodyStep,
 ) -> Result<(&'a mut dyn SplitStep, &'a mut NodalState), SimulationError> {
-    let method = body.shown.method;
+    let shown = body.shown;
     let stepper = body.stepper.split_step();
-    let stepper = stepper.ok_or(SimulationError::ContactMethod { method })?;
+    let stepper = stepper.ok_or(contact_error(shown))?;
     Ok((stepper, body.nodes))
+}
+
+fn contact_error(shown: FleshDisplay) -> SimulationError {
+    SimulationError::ContactMethod {
+        method: shown.method,
+    }
+}
+
+/// Proposes the step of a body, with its pins held.
+fn propose_step(body: &mut BodyStep, step: &Step) -> Result<(), SimulationError> {
+    let shown = body.shown;
+    let stepper = body.stepper.split_step();
+    let stepper = stepper.ok_or(contact_error(shown))?;
+    stepper.propose(step, body.nodes)?;
+    match &mut body.pins {
+        Some(pins) => pins.hold_step(stepper, step, body.nodes),
+        None => Ok(()),
+    }
 }

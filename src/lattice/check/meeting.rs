@@ -165,7 +165,7 @@ impl Lattice {
 }
 
 /// Lattice with its virtual copies merged: vertices and cells by position.
-pub(super) struct MergedGeometry {
+pub(in crate::lattice) struct MergedGeometry {
     /// For each vertex, the first vertex at the same position.
     vertices: Vec<u32>,
     /// For each cell, its merged corner vertices, ascending.
@@ -173,7 +173,7 @@ pub(super) struct MergedGeometry {
 }
 
 impl MergedGeometry {
-    pub(super) fn new(lattice: &Lattice) -> Self {
+    pub(in crate::lattice) fn new(lattice: &Lattice) -> Self {
         let mut first: BTreeMap<[u64; 3], u32> = BTreeMap::new();
         let vertices: Vec<u32> = lattice
             .vertices
@@ -194,6 +194,11 @@ impl MergedGeometry {
             })
             .collect();
         Self { vertices, cells }
+    }
+
+    /// Returns the first vertex at the same position.
+    pub(in crate::lattice) fn vertex(&self, vertex: u32) -> u32 {
+        self.vertices[vertex as usize]
     }
 
     /// Returns the faces with cells on one side only, each with its cell; copies count once.

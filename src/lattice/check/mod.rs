@@ -23,7 +23,7 @@ use super::{Cell, Lattice, corner_volume, heading};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
-use meeting::MergedGeometry;
+pub(super) use meeting::MergedGeometry;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 

@@ -51,14 +51,13 @@ class Scene:
         self.Material = thew.Material()
         self.Body = body = thew.Body(surface, skeleton, self.Lattice, self.Material, weights)
         self.zeros = np.zeros((body.node_count, 3))
-        each, bones = np.ones(len(surface.vertices)), np.ones(len(skeleton.names))
+        each = np.ones(len(surface.vertices))
         self.BodySettings = thew.BodySettings(
             region_weights=weights,
             stiffness=each,
             density=each,
             poisson=each,
-            twist_stiffness=bones,
-            twist_radius=bones,
+            twist={"upper": {"radius": 0.1, "strength": 2.0}},
             flesh=each,
             softness=0.5,
             kind="toon",
@@ -78,11 +77,17 @@ class Scene:
         self.SimulationSettings = thew.SimulationSettings(mass_damping=2.0, stiffness_damping=0.01, max_offset=0.2)
         self.Simulation = thew.Simulation(body)
         self.Simulation.reset(pose)
+        self.Simulation.pin(0)
+        self.Pin, *_ = self.Simulation.pins()
+        self.Simulation.pin(0)
+        self.twin = self.Simulation.pins()[1]
+        self.PinTrack = thew.PinTrack(0, self.vertices[:1])
         self.Contact = thew.Contact(friction=0.5)
         self.Collider = thew.Collider(surface, motion=np.eye(4)[None], friction=0.1)
         self.Contacts = thew.Simulation(body, contact=self.Contact).contacts()
         self.Scene = thew.Scene([body, body])
         self.Scene.reset([pose, pose])
+        self.Scene.pin(0, 1)
         self.Creased = thew.Simulation(body, contact=thew.Contact(response="creases"))
         self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
         self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
@@ -151,6 +156,10 @@ CALLS: dict[str, Call] = {
     "Skeleton.refit_tails": lambda s: s.Skeleton.refit_tails(s.Surface, s.weights),
     "Skeleton.skin": lambda s: s.Skeleton.skin(s.vertices, s.weights, s.pose),
     "Lattice.enclose": lambda s: thew.Lattice.enclose(s.Surface, s.Skeleton, s.weights, cells_across=4),
+    "Lattice.from_faces": lambda s: thew.Lattice.from_faces(*s.Lattice.face_mesh()),
+    "Lattice.face_mesh": lambda s: s.Lattice.face_mesh(),
+    "Lattice.for_character": lambda s: s.Lattice.for_character(s.Surface, s.Skeleton, s.weights),
+    "Lattice.find_violations": lambda s: thew.Lattice(s.corners, [[0, 1, 2, 3]]).find_violations(s.Surface, s.Skeleton),
     "Lattice.with_bones_of": lambda s: s.Lattice.with_bones_of(s.Skeleton),
     "Lattice.check": lambda s: s.Lattice.check(s.Surface, s.Skeleton),
     "Lattice.embed": lambda s: s.Lattice.embed(s.points),
@@ -243,6 +252,16 @@ CALLS: dict[str, Call] = {
     "SimulationSettings.digest": lambda s: s.SimulationSettings.digest(),
     "Simulation.reset": lambda s: s.Simulation.reset(s.pose),
     "Simulation.advance": lambda s: s.Simulation.advance(s.pose, 1 / 240),
+    "Simulation.pin": lambda s: s.Simulation.pin([0.2, 0.01, 0.05], [0.2, 0.02, 0.05], 0.5),
+    "Simulation.move_pin": lambda s: s.Simulation.move_pin(0, [0.0, 0.0, 0.0], strength=0.0),
+    "Simulation.unpin": lambda s: s.Simulation.unpin(s.Simulation.pin(2)),
+    "Simulation.pins": lambda s: s.Simulation.pins(),
+    "Simulation.point_position": lambda s: s.Simulation.point_position(0),
+    "independent_vertices": lambda s: thew.independent_vertices(s.Body, [0, 1, 2], most=2),
+    "Scene.pin": lambda s: s.Scene.pin(0, 2, strength=0.5),
+    "Scene.move_pin": lambda s: s.Scene.move_pin(0, 0, [0.0, 0.0, 0.0], 0.0),
+    "Scene.unpin": lambda s: s.Scene.unpin(0, s.Scene.pin(0, 3)),
+    "Scene.pins": lambda s: s.Scene.pins(0),
     "Simulation.positions": lambda s: s.Simulation.positions(),
     "Simulation.offsets": lambda s: s.Simulation.offsets(),
     "Simulation.lattice_positions": lambda s: s.Simulation.lattice_positions(),
@@ -363,6 +382,8 @@ FILLED: dict[str, Call] = {
             s.folder / "tense", s.frames, s.vertices, 24.0, tension=np.zeros(s.frames.shape[:2])
         ).tension_error
     ),
+    "Pin.superfluous": lambda s: s.twin.superfluous,
+    "PinTrack.strengths": lambda s: thew.PinTrack(0, s.vertices[:2], [0.0, 1.0]).strengths,
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
     "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
     "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,

@@ -42,3 +42,19 @@ pub(in crate::dynamics) mod rest;
 
 pub(in crate::dynamics) use regions::{Regions, StepScales};
 pub(in crate::dynamics) use rest::{RegionalRest, common_forces};
+
+use crate::body::Body;
+use crate::solve::SolveError;
+
+/// Divides a body into the regions of its bones; as `printed`, these have no rings, feel no neighbours, and do not turn.
+///
+/// # Errors
+/// [`SolveError::TooLarge`] when memory runs out.
+pub(in crate::dynamics) fn divide(body: &Body, printed: bool) -> Result<Regions, SolveError> {
+    let weights = regions::node_weights(body);
+    let all = match printed {
+        true => printed::regions(body, &weights)?,
+        false => regions::regions(body, &weights)?,
+    };
+    Ok(Regions::new(all))
+}

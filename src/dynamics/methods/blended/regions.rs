@@ -4,7 +4,6 @@
 //! In its own frame the matrix of a region never changes, so that it is factored once for all steps of a length. One pass over
 //! all regions is a sweep of the restricted additive Schwarz method.
 
-use super::printed;
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::solve::{BlockMatrix, Graph, NodeMatrix, SolveError, SparseCholesky, SymbolicCholesky};
@@ -73,6 +72,19 @@ pub(super) fn node_weights(body: &Body) -> Vec<Vec<f64>> {
     };
     (0..body.node_count()).for_each(&mut add_node);
     weights
+}
+
+/// Returns the regions for the `weights[bones][nodes]`, with rings.
+pub(super) fn regions(body: &Body, weights: &[Vec<f64>]) -> Result<Vec<Region>, SolveError> {
+    let stiffness = Arc::new(body.stiffness_matrix(false));
+    let mut regions = Vec::new();
+    for (bone, weights) in weights.iter().enumerate() {
+        let mut inside: Vec<bool> = weights.iter().map(|&w| w > 0.0).collect();
+        grow(body, &mut inside, RINGS);
+        let region = Region::new(body, (bone, true), weights, &inside, &stiffness)?;
+        regions.extend(region);
+    }
+    Ok(regions)
 }
 
 /// Grows a set of nodes by rings of cells.
@@ -194,30 +206,14 @@ impl Region {
 }
 
 impl Regions {
-    /// Divides a body into the regions of its bones; as `printed`, these have no rings, feel no neighbours, and do not turn.
-    ///
-    /// # Errors
-    /// [`SolveError::TooLarge`] when memory runs out.
-    pub fn new(body: &Body, printed: bool) -> Result<Self, SolveError> {
-        let weights = node_weights(body);
-        let mut regions = Vec::new();
-        if printed {
-            regions = printed::regions(body, &weights)?;
-        } else {
-            let stiffness = Arc::new(body.stiffness_matrix(false));
-            for (bone, weights) in weights.iter().enumerate() {
-                let mut inside: Vec<bool> = weights.iter().map(|&w| w > 0.0).collect();
-                grow(body, &mut inside, RINGS);
-                let region = Region::new(body, (bone, true), weights, &inside, &stiffness)?;
-                regions.extend(region);
-            }
-        }
+    /// Collects the regions of a body.
+    pub(super) fn new(regions: Vec<Region>) -> Self {
         let all: usize = regions.iter().map(|r| r.nodes.len()).sum();
-        Ok(Self {
+        Self {
             regions,
             scales: None,
             parallel: all >= MIN_PARALLEL_NODES,
-        })
+        }
     }
 
     /// Factors the matrices of all regions; does nothing if nothing has changed.

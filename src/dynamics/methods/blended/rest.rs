@@ -65,7 +65,7 @@ impl RegionalRest {
     ) -> Result<Self, SolveError> {
         let default = || StepScales::of_settings(&SimulationSettings::default());
         Ok(Self {
-            regions: Regions::new(body, method == Method::BlendedPrinted)?,
+            regions: super::divide(body, method == Method::BlendedPrinted)?,
             scales: scales.unwrap_or_else(default),
             system: LinearSystem::new(body, Method::Blended, Solver::Factor)?,
         })

@@ -15,7 +15,8 @@
 //!
 //! **Twist.** The twist energy pulls flesh about straight bones to where the moved bone has it [capell2002, §4.6]. Its pull on the
 //! carried shape is part of the balance q_bend. The sway adds the change, −Mt u, which is exact, as Mt does not depend on
-//! the pose. Deviation: with Elastic Joints 0, q_bend is left out, and flesh is held about the blended map T(x) instead.
+//! the pose. Deviation: with Elastic Joints 0, q_bend is left out, and flesh is held about the blended map T(x) instead. Bones with a
+//! [twist of their own](crate::body::OwnTwist) do not deviate: their pull on the carried shape is a load on the sway, and not part of q_bend.
 //!
 //! **Steps** are backward Euler, linearised once [capell2002, eq. 16, corrected], from the guess u₀ in which the bones carry
 //! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:

@@ -222,6 +222,13 @@ impl SplitStep for HyperelasticStepper {
         })
     }
 
+    fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
+        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+            self.sway[v as usize] += d;
+        }
+        position_error(&self.sway).map_or(Ok(()), Err)
+    }
+
     fn accept(
         &mut self,
         step: &Step,
@@ -229,12 +236,7 @@ impl SplitStep for HyperelasticStepper {
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         if let Some(displaced) = displaced {
-            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-                self.sway[v as usize] += d;
-            }
-            if let Some(error) = position_error(&self.sway) {
-                return Err(error);
-            }
+            self.displace(step, displaced)?;
         }
         nodes.move_to(&self.sway, step.duration);
         Ok(())

@@ -18,10 +18,16 @@ use super::potential::{Balancer, ElasticDomain, Increment};
 use super::skeletal::compute_loads;
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
-use crate::dynamics::{SimulationError, position_error};
+use crate::dynamics::methods::stepper::{
+    FactoredStep, NodalState, Proposal, SplitStep, Step, StepFactor, Stepper,
+};
+use crate::dynamics::methods::system::LinearSystem;
+use crate::dynamics::{Method, SimulationError, Solver, position_error};
 use crate::elasticity::ElasticModel;
 use crate::solve::{NewtonError, Outcome, SolveError};
+
+/// Most minimisations of a step that pins hold; a gap shrinks to about a hundredth in each.
+const MAX_PIN_ROUNDS: usize = 12;
 
 /// Initial guess of a step's minimisation.
 #[derive(Clone, Copy, PartialEq)]
@@ -43,6 +49,8 @@ pub(in crate::dynamics) struct NonlinearStepper {
     inertia: Vec<Vec3>,
     lag: Vec<Vec3>,
     forces: Vec<Vec3>,
+    /// System of warped flesh for the forces of pins, made on first use.
+    linear: Option<Box<LinearSystem>>,
 }
 
 impl NonlinearStepper {
@@ -56,6 +64,7 @@ impl NonlinearStepper {
             inertia: zero.clone(),
             lag: zero.clone(),
             forces: zero,
+            linear: None,
         })
     }
 
@@ -117,8 +126,9 @@ impl NonlinearStepper {
     }
 }
 
-impl Stepper for NonlinearStepper {
-    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+impl NonlinearStepper {
+    /// Minimises from one guess after the other until no piece is newly inverted; `best` then holds the displacements.
+    fn search(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, rest) = (step.body, step.body.rest_shape());
         for ((q, p), x) in self.best.iter_mut().zip(&nodes.positions).zip(rest) {
             *q = p - x;
@@ -155,8 +165,69 @@ impl Stepper for NonlinearStepper {
         for (q, x) in self.best.iter_mut().zip(rest) {
             *q += x;
         }
-        if let Some(error) = position_error(&self.best) {
-            return Err(error);
+        position_error(&self.best).map_or(Ok(()), Err)
+    }
+}
+
+impl Stepper for NonlinearStepper {
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        self.propose(step, nodes)?;
+        self.accept(step, nodes, None)
+    }
+
+    fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
+        Some(self)
+    }
+}
+
+impl SplitStep for NonlinearStepper {
+    fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
+        self.search(step, nodes)
+    }
+
+    /// Returns the compliance of warped flesh in the step, which directs the forces of pins.
+    fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError> {
+        let h = step.duration;
+        let mass = 1.0 / (h * h) + step.mass_damping / h;
+        let stiffness = 1.0 + step.implicit_stiffness_damping() / h;
+        let system = match self.linear.take() {
+            Some(system) => system,
+            None => Box::new(LinearSystem::new(
+                step.body,
+                Method::Warped,
+                Solver::Factor,
+            )?),
+        };
+        let solver = self.linear.insert(system);
+        let solver = solver.assemble(step.body, step.to, mass, stiffness)?;
+        Ok(Proposal {
+            positions: &self.best,
+            factored: FactoredStep {
+                solver: StepFactor::Pending(solver),
+                scale: 1.0,
+            },
+        })
+    }
+
+    fn pin_rounds(&self) -> usize {
+        MAX_PIN_ROUNDS
+    }
+
+    fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
+        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+            self.best[v as usize] += d;
+        }
+        position_error(&self.best).map_or(Ok(()), Err)
+    }
+
+    fn accept(
+        &mut self,
+        step: &Step,
+        nodes: &mut NodalState,
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        if let Some(displaced) = displaced {
+            self.displace(step, displaced)?;
         }
         nodes.move_to(&self.best, step.duration);
         Ok(())

@@ -57,7 +57,10 @@ pub(super) fn find_faulty_limbs(
                 of_vertex(*vertex)
             }
             Violation::FaceShared { face, .. } => of_vertex(face[0]),
-            Violation::Chains(_) => (0, Vec3::zeros()),
+            Violation::Uncovered { from, .. } => (0, *from),
+            Violation::Chains(_) | Violation::FaceCorners { .. } | Violation::LooseFace { .. } => {
+                (0, Vec3::zeros())
+            }
         };
         limbs.push(match part {
             0 => nearest(place),

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skeletons by clicking: the mesh that is clicked on, the armature made of the clicks, and its mirror image."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.skeleton_clicks import SkeletonClicks
+from ..logic.spaces import inverse
+from ..scene import binding
+from ..scene.limbs import new_armature
+from ..scene.mesh import basis_positions, triangles_of
+from ..scene.own_skin import own_bones
+from ..scene.reading import armature_of
+
+#: Distance from the mirror plane, as a share of the longest bone, up to which a bone's middle counts as in the plane.
+ON_PLANE = 0.02
+
+
+def begin(obj: bpy.types.Object, mirror: bool) -> SkeletonClicks:
+    """Begins a skeleton in a mesh without bones."""
+    if obj is None or obj.type != "MESH":
+        raise Refusal(f"{describe(obj) if obj else 'Nothing'} is no mesh: select the mesh that needs bones")
+    if armature_of(obj) is not None:
+        raise Refusal(f"{describe(obj)} has bones already: remove its Armature modifier first")
+    if obj.mode != "OBJECT":
+        raise Refusal(f"{describe(obj)} is being edited: leave the mode first")
+    return SkeletonClicks(basis_positions(obj.data).astype(np.float64), triangles_of(obj.data), mirror)
+
+
+def ray_in(obj: bpy.types.Object, origin: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns a ray of the world in the space of a mesh."""
+    into = inverse(np.array(obj.matrix_world), describe(obj))
+    return into[:3, :3] @ origin + into[:3, 3], into[:3, :3] @ direction
+
+
+def keep(context: bpy.types.Context, obj: bpy.types.Object, clicks: SkeletonClicks) -> tuple[bpy.types.Object, int]:
+    """Makes the armature and binds the mesh to it; returns it, and the number of vertices with weights by distance."""
+    skeleton = clicks.skeleton()
+    armature = new_armature(context, obj, skeleton)
+    try:
+        return armature, binding.bind(context, obj, armature)
+    except Exception:
+        bpy.data.armatures.remove(armature.data)  # and the object with it
+        raise
+
+
+def symmetrize(context: bpy.types.Context, obj: bpy.types.Object, direction: str) -> tuple[int, int]:
+    """Mirrors the bones of one side to the other, about the armature's own X, and weighs the mesh anew.
+
+    Returns the number of new bones, and that of vertices with weights by distance. Names without a side get one.
+    """
+    armature = None if obj is None else armature_of(obj)
+    if armature is None:
+        raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no bones: click a skeleton first")
+    if obj.thew.made.flesh:
+        raise Refusal(f"{describe(obj)} has flesh: remove it before its skeleton changes, and add it again")
+    before = len(armature.data.bones)
+    side = 1.0 if direction == "POSITIVE_X" else -1.0
+    name_sides(armature, side)
+    for other in context.view_layer.objects:
+        other.select_set(other == armature)
+    context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        bpy.ops.armature.select_all(action="SELECT")
+        bpy.ops.armature.symmetrize(direction=direction)
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in own_bones(armature):
+        group = obj.vertex_groups.get(bone.name)
+        if group is not None:
+            obj.vertex_groups.remove(group)
+    return len(armature.data.bones) - before, binding.bind(context, obj, armature)
+
+
+def name_sides(armature: bpy.types.Object, side: float) -> None:
+    """Gives bones on the side to keep that name no side the ending of theirs; Blender renames their vertex groups."""
+    bones = own_bones(armature)
+    longest = max((bone.length for bone in bones), default=0.0)
+    for bone in bones:
+        x = 0.5 * (bone.head_local.x + bone.tail_local.x)
+        if side * x > ON_PLANE * longest and bpy.utils.flip_name(bone.name) == bone.name:
+            bone.name += ".L" if x > 0.0 else ".R"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fine Detail in words: its cost, the reason why it would be too much, and the functions that act with Adaptive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .sentences import plural
+
+#: Largest number of levels of finer functions inside the cells.
+MAX_LEVELS = 3
+#: Most memory that a body may take, bytes: a quarter of that of a machine with 16 GB, which has the scene to hold too.
+MAX_BYTES = 4e9
+#: Bodies of one object: with and without its painted maps, and at its softness.
+BODIES = 3
+#: Memory of a body beyond the integrals of its elements, as a factor: matrices, their factor, the pieces of the flesh.
+OVERHEAD = 1.5
+
+
+def memory(cells: Sequence[Sequence[int]], levels: int) -> float:
+    """Returns about how much memory the bodies of a lattice take, bytes. Each level divides a cell into eight times as many elements."""
+    if levels == 0:
+        return 0.0
+    corners = np.array([len(cell) for cell in cells])
+    elements = corners * 8.0 ** (levels - 1)
+    functions = corners + 7 * levels
+    return float(BODIES * OVERHEAD * (elements * 36.0 * functions * (functions + 1)).sum())
+
+
+def refusal(cells: Sequence[Sequence[int]], levels: int) -> str:
+    """Returns a sentence why a lattice cannot have these levels; "" where it can."""
+    bytes_needed = memory(cells, levels)
+    if bytes_needed <= MAX_BYTES:
+        return ""
+    fitting = max(level for level in range(levels) if memory(cells, level) <= MAX_BYTES)
+    return (
+        f"Fine Detail {levels} would take about {bytes_needed / 1e9:.0f} GB of memory in {plural(len(cells), 'cell')} of the lattice: "
+        f"set it to {fitting}, or lower Detail"
+    )
+
+
+def cost_text(levels: int, adaptive: bool) -> str:
+    """Returns what Fine Detail costs, in words; "" without it."""
+    if levels == 0:
+        return ""
+    longer = {1: "about 5", 2: "about 50", 3: "several hundred"}[levels]
+    text = f"With Fine Detail {levels} a step takes {longer} times as long, and the body as much more memory"
+    return f"{text}; Adaptive takes a part of that time" if adaptive else text
+
+
+def function_notes(flesh: Any) -> list[str]:
+    """Returns a sentence on the functions of a built flesh with Fine Detail, and on those that act in its clip."""
+    if flesh.body is None or flesh.body.basis_levels == 0:
+        return []
+    count, coarse = flesh.body.node_count, len(flesh.lattice.vertices)
+    text = f"Fine Detail {flesh.body.basis_levels} adds {plural(count - coarse, 'finer function')} to the lattice's {coarse}"
+    if flesh.clip is not None and flesh.clip.settings.adapt != "none":
+        active = np.asarray(flesh.clip.active_functions) - coarse
+        text += f"; from frame to frame {active.min()} to {active.max()} of them act"
+    return [f"{text}."]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Saved pins of a mesh: `Object.thew.pins`, each with points of the skin and the object or bone that holds them."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+from ..logic.names import free_name
+from .edit_callbacks import call_on_change, record, setting
+
+
+def _name_edited(self, _context):
+    others = [pin.name for pin in self.id_data.thew.pins if pin != self]
+    if self.name in others or not self.name:
+        self.name = free_name(self.name or "Pin", others)
+
+
+def _can_hold(self, obj):
+    return obj != self.id_data
+
+
+class ThewPin(bpy.types.PropertyGroup):
+    """Points of the skin that an object or a bone holds."""
+
+    name: StringProperty(name="Name", description="Name of the pin", update=_name_edited)
+    target: setting(
+        PointerProperty,
+        "Target",
+        "Object that holds the points: they follow it as if they were its children",
+        type=bpy.types.Object,
+        poll=_can_hold,
+    )
+    bone: setting(StringProperty, "Bone", "Bone of the target that holds the points; empty: the object", default="")
+    influence: FloatProperty(
+        name="Influence",
+        description="1 holds the points, 0 lets them go. In between they are pulled: at rest this part of the way from where "
+        "the flesh would be. Can be keyed",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        update=call_on_change,
+    )
+    points: record(
+        StringProperty, "Points: of each its vertex, its place at rest and its place on the target", name="Points"
+    )
+    made: record(BoolProperty, "The target was made for this pin", name="Made")
+
+
+class PinProperties:
+    """Mix-in for the pins of a mesh."""
+
+    pins: CollectionProperty(type=ThewPin, description="Points of the skin held by objects or bones")
+    active_pin: IntProperty(name="Pin", description="Pin chosen in the list", default=0, min=0, options=set())
+
+
+def active_pin(obj: bpy.types.Object | None) -> ThewPin | None:
+    """Returns the pin chosen in the list."""
+    if obj is None or not 0 <= obj.thew.active_pin < len(obj.thew.pins):
+        return None
+    return obj.thew.pins[obj.thew.active_pin]
+
+
+CLASSES = (ThewPin,)

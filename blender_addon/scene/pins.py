@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pins in the scene: where their targets are, what is wrong with them, and the places of points to pin."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.pins import TARGET_NUMBERS, PinPoints, target_row
+from ..saved.pins import ThewPin
+from . import animation
+from .mesh import basis_positions, mesh_positions
+
+#: Data path of a pin's property.
+PIN_PATH = re.compile(r"^thew\.pins\[(\d+)\](.*)$")
+#: Letters of the text of one point at least.
+MIN_POINTS_TEXT = 16
+#: Weight in a painted group above which a vertex is pinned.
+MIN_WEIGHT = 0.5
+#: Points of a painted group that a pin keeps; the flesh is then held at fewer.
+MAX_KEPT_POINTS = 2000
+
+
+def problem(obj: bpy.types.Object, pin: ThewPin) -> str:
+    """Returns why a pin holds nothing, or ""."""
+    if pin.target is None:
+        return f"The pin “{pin.name}” of {describe(obj)} has lost its target: choose another object, or remove the pin"
+    if pin.target.name not in bpy.context.scene.objects:
+        return f"{describe(pin.target)} is not in this scene, so the pin “{pin.name}” holds nothing: link it, or choose another target"
+    if pin.bone and (pin.target.type != "ARMATURE" or pin.bone not in pin.target.data.bones):
+        return f"The pin “{pin.name}” looks for the bone “{pin.bone}”, which {describe(pin.target)} does not have: choose another"
+    if len(pin.points) < MIN_POINTS_TEXT:
+        return f"The pin “{pin.name}” of {describe(obj)} has no points: remove it and pin again"
+    return ""
+
+
+def problems(obj: bpy.types.Object) -> list[str]:
+    """Returns what is wrong with the pins of a mesh."""
+    return [text for pin in obj.thew.pins if (text := problem(obj, pin))]
+
+
+def target_matrix(pin: ThewPin, depsgraph: bpy.types.Depsgraph) -> np.ndarray | None:
+    """Returns the world matrix of a pin's target, as evaluated; None where it is lost."""
+    target = pin.target
+    if target is None:
+        return None
+    evaluated = target.evaluated_get(depsgraph)
+    matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+    if not pin.bone:
+        return matrix
+    bone = evaluated.pose.bones.get(pin.bone) if evaluated.type == "ARMATURE" else None
+    return None if bone is None else matrix @ np.array(bone.matrix, dtype=np.float64)
+
+
+def evaluated_pins(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Returns the targets of all pins at the frame that `depsgraph` has evaluated, [p, 17]: see `logic.pins.target_row`."""
+    pins = obj.thew.pins
+    if not len(pins):
+        return np.empty((0, TARGET_NUMBERS))
+    moved = obj.evaluated_get(depsgraph).thew.pins if pin_curves(obj) else pins
+    rows = [
+        target_row(None if problem(obj, pin) else target_matrix(pin, depsgraph), float(now.influence))
+        for pin, now in zip(pins, moved, strict=True)
+    ]
+    return np.stack(rows)
+
+
+def pin_curves(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """Returns the curves and drivers that move influences of the object's pins."""
+    data = obj.animation_data
+    if data is None or not len(obj.thew.pins):
+        return []
+    return [curve for curve in animation.curves(data) if curve.data_path.startswith("thew.pins[")]
+
+
+def drop_curves(obj: bpy.types.Object, index: int) -> None:
+    """Removes the curves and drivers of a pin; those of later pins move up by one, as their pins do."""
+    data = obj.animation_data
+    if data is None:
+        return
+    for collection in (animation.curves_in(data), data.drivers):
+        for curve in list(collection):
+            match = PIN_PATH.match(curve.data_path)
+            if match is None or int(match[1]) < index:
+                continue
+            if int(match[1]) == index:
+                collection.remove(curve)
+            else:
+                curve.data_path = f"thew.pins[{int(match[1]) - 1}]{match[2]}"
+
+
+def fingerprint(obj: bpy.types.Object) -> tuple:
+    """Returns what the pins of a mesh are, for comparison; () without pins."""
+    keyed = bool(pin_curves(obj))
+    return tuple(
+        (
+            pin.name,
+            pin.target.name if pin.target is not None else "",
+            pin.bone,
+            pin.points,
+            "keyed" if keyed else round(float(pin.influence), 6),
+            problem(obj, pin),
+        )
+        for pin in obj.thew.pins
+    )
+
+
+# making ---------------------------------------------------------------------------------------------------------------
+
+
+def rest_places(obj: bpy.types.Object) -> np.ndarray:
+    """Returns the vertices of the mesh at rest, its own space, [n, 3]."""
+    return basis_positions(obj.data).astype(np.float64)
+
+
+def shown_places(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Returns the vertices as they are shown, Blender's world, [n, 3]; refuses modifiers that change their number."""
+    evaluated = obj.evaluated_get(depsgraph)
+    shown = mesh_positions(evaluated.data).astype(np.float64)
+    if len(shown) != len(obj.data.vertices):
+        raise Refusal(
+            f"Modifiers change the vertices of {describe(obj)}, so that none can be found in the view: switch them off while you pin"
+        )
+    matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+    return shown @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def group_vertices(obj: bpy.types.Object, name: str) -> np.ndarray:
+    """Returns the vertices in a painted group; refuses a group that is missing or empty."""
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise Refusal(f"{describe(obj)} has no vertex group “{name}”: paint one, or choose another")
+    index, found = group.index, []
+    for vertex in obj.data.vertices:
+        if any(each.group == index and each.weight >= MIN_WEIGHT for each in vertex.groups):
+            found.append(vertex.index)
+    if not found:
+        raise Refusal(
+            f"The vertex group “{name}” of {describe(obj)} is empty: paint a weight of a half or more where the flesh is to be held"
+        )
+    step = -(-len(found) // MAX_KEPT_POINTS)
+    return np.array(found[::step])
+
+
+def points_on(
+    obj: bpy.types.Object, vertices: np.ndarray, target: np.ndarray, depsgraph: bpy.types.Depsgraph
+) -> PinPoints:
+    """Returns points at `vertices`, held where they are shown now by a target with the world matrix `target`."""
+    if not np.isfinite(target).all() or abs(np.linalg.det(target[:3, :3])) < 1e-18:
+        raise Refusal("The target is scaled to zero: give it a scale, then pin")
+    shown = shown_places(obj, depsgraph)[vertices]
+    into = np.linalg.inv(target)
+    return PinPoints(vertices, rest_places(obj)[vertices], shown @ into[:3, :3].T + into[:3, 3])

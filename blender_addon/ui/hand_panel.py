@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The foldout Lattice: the lattice by hand and its tools."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..live import lattice_faults
+from ..logic.errors import sentence
+from ..saved.hand_lattice import edited_mesh
+from .layouts import draw_text
+from .panel_places import panels
+
+
+def draw_lattice(layout, _context, obj, width: int) -> None:
+    """Draws which lattice is in use, and the tools that make one by hand."""
+    settings = obj.thew
+    layout.column().prop(settings, "show_lattice")
+    text = "The flesh uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
+    draw_text(layout.column(align=True), text, width, icon="MESH_GRID")
+    column = layout.column(align=True)
+    column.operator("thew.lattice_edit", icon="EDITMODE_HLT").source = "PRESENT"
+    column.operator("thew.lattice_edit", text="Boxes along Bones", icon="MESH_CUBE").source = "BOXES"
+    if edited_mesh(obj) is not None:
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        row.operator("thew.lattice_add_cell", icon="ADD")
+        row.operator("thew.lattice_delete_cell", icon="REMOVE")
+        column.operator("thew.lattice_symmetrize", icon="MOD_MIRROR")
+        layout.operator("thew.lattice_use", icon="CHECKMARK")
+    if settings.use_hand_lattice:
+        layout.operator("thew.lattice_automatic", icon="LOOP_BACK")
+    elif settings.hand_lattice:
+        layout.column().prop(settings, "use_hand_lattice")
+    faults = lattice_faults.of(obj)
+    if faults is not None:
+        column = layout.column(align=True)
+        column.alert = True
+        draw_text(column, sentence(faults.text), width, icon="ERROR")
+
+
+CLASSES = (*panels("Lattice", draw_lattice, 6),)
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

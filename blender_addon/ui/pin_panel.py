@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The foldout Pin: points of the skin held by objects and bones."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic import pins as logic_pins
+from ..logic.pins import PinPoints
+from ..logic.sentences import plural
+from ..saved import pins as saved
+from ..scene import pins as scene_pins
+from .layouts import draw_text
+from .panel_places import panels
+
+
+class THEW_UL_pins(bpy.types.UIList):
+    """A row of the list of pins: name, and what holds it."""
+
+    def draw_item(self, _context, layout, _data, pin, _icon, _active, _property, _index=0, _filter=0):
+        row = layout.row(align=True)
+        row.prop(pin, "name", text="", emboss=False, icon="PINNED" if pin.influence > 0.0 else "UNPINNED")
+        row.label(text=pin.bone or (pin.target.name if pin.target is not None else "–"))
+
+
+def draw_pins(layout, _context, obj, width: int) -> None:
+    """Draws the list of pins and the settings of the chosen one."""
+    row = layout.row()
+    row.template_list("THEW_UL_pins", "", obj.thew, "pins", obj.thew, "active_pin", rows=2)
+    column = row.column(align=True)
+    column.operator("thew.pin_remove", text="", icon="REMOVE")
+    row = layout.row(align=True)
+    row.operator("thew.pin_point", icon="EMPTY_AXIS")
+    row.operator("thew.pin_group", icon="GROUP_VERTEX")
+    pin = saved.active_pin(obj)
+    told = layout.column(align=True)
+    if pin is not None:
+        draw_pin(layout.column(), pin)
+        count = len(PinPoints.from_text(pin.points))
+        draw_text(told, f"Holds {plural(count, 'point')}", width)
+    else:
+        draw_text(
+            told,
+            "Choose a vertex in edit mode, or place the 3D cursor on the skin, and press Pin to Empty",
+            width,
+            icon="INFO",
+        )
+    if obj.thew.method == logic_pins.NO_PINS_METHOD and len(obj.thew.pins):
+        draw_text(told, logic_pins.NO_PINS_NOTE, width, icon="INFO")
+    for text in scene_pins.problems(obj):
+        draw_text(told, text, width, icon="ERROR")
+
+
+def draw_pin(column, pin) -> None:
+    """Draws the settings of one pin."""
+    column.prop(pin, "target")
+    if pin.target is not None and pin.target.type == "ARMATURE":
+        column.prop_search(pin, "bone", pin.target.data, "bones")
+    row = column.row()
+    row.use_property_decorate = True
+    row.prop(pin, "influence", slider=True)
+
+
+CLASSES = (THEW_UL_pins, *panels("Pin", draw_pins, 6))
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

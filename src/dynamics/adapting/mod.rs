@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Adaptation: details act only where and while the flesh needs them. [capell2002, §4.7]
+//!
+//! A simulation that adapts moves a body that has some functions of its own body, the *active* ones: all of level 0, and details
+//! where flesh is strained (`strain`). At the end of a frame the set may change. Coefficients of new functions start at zero. Those
+//! of removed ones leave the motion at once, and what they displaced is faded out of the displayed shape (`fading`). So the shape
+//! never jumps, and a step costs what its active functions cost.
+//!
+//! All that others see has one entry per function of the whole body: positions are those of the active functions, and zeros.
+//! Forces on functions that are not active do not act. The set, and what is fading, are part of the saved state: a run
+//! continues from any state with the same bits.
+
+mod fading;
+mod strain;
+mod switching;
+mod whole_shape;
+
+use super::body_step::FrameDrive;
+use super::forces::NodalForces;
+use super::methods::stepper::NodalState;
+use super::sections::SectionKind;
+use super::shape::FleshShape;
+use super::{Adaptation, Method, SimulationError, SimulationSettings, SkinnedLattice};
+use crate::Vec3;
+use crate::basis::{ActiveSet, MAX_LEVELS};
+use crate::body::Body;
+use crate::contact::PreparedContact;
+use fading::Fading;
+use std::sync::Arc;
+use whole_shape::WholeShape;
+
+/// Bodies of former sets that are kept, so that a motion that swings between two sets does not analyse them again. One body takes as much
+/// memory as the active part of the whole one.
+const KEPT_BODIES: usize = 4;
+
+/// Numbers of the active details.
+const ACTIVE: SectionKind = SectionKind::required("active details", 1);
+
+/// The whole body of a simulation that adapts, its active functions, and the shape that others see.
+pub(super) struct Adapting {
+    whole: Arc<Body>,
+    set: ActiveSet,
+    /// Strain above which details of each level are active.
+    thresholds: [f64; MAX_LEVELS],
+    /// Bodies of the present and of former sets, the latest first.
+    bodies: Vec<(ActiveSet, Arc<Body>)>,
+    fading: Fading,
+    shown: WholeShape,
+    /// Contact prepared for the whole body.
+    contact: Option<PreparedContact>,
+    /// Unconverged steps of former steppers.
+    unconverged: usize,
+}
+
+impl Adapting {
+    /// Prepares the adaptation of a body, with the functions of level 0 active; `None` where the settings ask for none, the body has no details,
+    /// or the method moves modes.
+    pub fn new(whole: &Arc<Body>, settings: &SimulationSettings) -> Option<Self> {
+        let adapts = settings.adapt != Adaptation::None && settings.method != Method::Modal;
+        if !adapts || whole.basis().levels() == 0 {
+            return None;
+        }
+        let mut thresholds: [f64; MAX_LEVELS] = settings.adapt_strain.into();
+        for level in 1..MAX_LEVELS {
+            // Fine details are active only where coarser ones are.
+            thresholds[level] = thresholds[level].max(thresholds[level - 1]);
+        }
+        Some(Self {
+            set: whole.basis().coarse_set(),
+            whole: whole.clone(),
+            thresholds,
+            bodies: Vec::new(),
+            fading: Fading::default(),
+            shown: WholeShape::default(),
+            contact: None,
+            unconverged: 0,
+        })
+    }
+
+    /// Returns the body that has the functions of level 0.
+    pub fn coarse_body(&mut self) -> Result<Arc<Body>, SimulationError> {
+        let set = self.set.clone();
+        self.body_of(&set)
+    }
+
+    /// Returns the whole body.
+    pub fn whole(&self) -> &Arc<Body> {
+        &self.whole
+    }
+
+    /// Returns the displayed shape.
+    pub fn shown(&self) -> &WholeShape {
+        &self.shown
+    }
+
+    /// Keeps the present set from now on.
+    #[cfg(test)]
+    pub fn freeze(&mut self) {
+        self.thresholds = [f64::NAN; MAX_LEVELS];
+    }
+
+    /// Returns the unconverged steps before the present set.
+    pub fn unconverged(&self) -> usize {
+        self.unconverged
+    }
+
+    /// Returns the body that has the functions of a set.
+    pub fn body_of(&mut self, set: &ActiveSet) -> Result<Arc<Body>, SimulationError> {
+        if set.is_whole() {
+            return Ok(self.whole.clone());
+        }
+        let known = self.bodies.iter().position(|(of, _)| of == set);
+        let latest = match known {
+            Some(at) => self.bodies.remove(at),
+            None => (set.clone(), Arc::new(self.whole.with_active(set)?)),
+        };
+        let body = latest.1.clone();
+        self.bodies.insert(0, latest);
+        self.bodies.truncate(KEPT_BODIES);
+        Ok(body)
+    }
+
+    /// Returns the entries of the active functions.
+    pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        gather(&self.set, values)
+    }
+
+    /// Returns values of one set of functions for another: those of functions in both, and zeros. No values stay none.
+    fn carry_over<T: Copy + Default>(&self, values: &[T], to: &ActiveSet) -> Vec<T> {
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let count = self.whole.node_count();
+        let mut all = Vec::new();
+        scatter(&self.set, values, count, &mut all);
+        gather(to, &all)
+    }
+
+    /// Sets the displayed shape.
+    fn show(&mut self, (shape, nodes): (&FleshShape, &NodalState), now: &SkinnedLattice) {
+        let (set, count, shown) = (&self.set, self.whole.node_count(), &mut self.shown);
+        scatter(set, &shape.places, count, &mut shown.places);
+        scatter(set, &shape.sway, count, &mut shown.sway);
+        scatter(set, &shape.joints, count, &mut shown.joints);
+        scatter(set, &shape.folds, count, &mut shown.folds);
+        scatter(set, &nodes.velocities, count, &mut shown.velocities);
+        scatter(set, &now.places, count, &mut shown.carried);
+        self.fading.add_to(shown, &self.whole, now.bones());
+    }
+}
+
+fn gather<T: Copy>(set: &ActiveSet, values: &[T]) -> Vec<T> {
+    set.functions().map(|a| values[a as usize]).collect()
+}
+
+/// Sets `all` to `count` entries: those of the functions of a set, and zeros. Empty values stay empty.
+fn scatter<T: Copy + Default>(set: &ActiveSet, values: &[T], count: usize, all: &mut Vec<T>) {
+    all.clear();
+    if values.is_empty() {
+        return;
+    }
+    all.resize(count, T::default());
+    for (a, value) in set.functions().zip(values) {
+        all[a as usize] = *value;
+    }
+}
+
+/// Forces on the active functions of a body, in world and in rest axes; `None` where all functions are active, or without forces.
+pub(super) struct ActiveForces([Option<Vec<Vec3>>; 2]);
+
+impl ActiveForces {
+    /// Takes the forces on active functions from those on all.
+    pub fn new(adapting: Option<&Adapting>, forces: NodalForces) -> Self {
+        let of = |forces: Option<&[Vec3]>| Some(adapting?.gather(forces?));
+        Self([of(forces.0), of(forces.1)])
+    }
+
+    /// Takes those of a frame.
+    pub fn of_drive(adapting: Option<&Adapting>, drive: &FrameDrive) -> Self {
+        Self::new(adapting, (drive.forces, drive.rest_forces))
+    }
+
+    /// Returns the forces, or the given ones where all functions are active.
+    pub fn or<'a>(&'a self, given: NodalForces<'a>) -> NodalForces<'a> {
+        let [world, rest] = &self.0;
+        (world.as_deref().or(given.0), rest.as_deref().or(given.1))
+    }
+
+    /// Returns a frame's motion with the forces.
+    pub fn replace<'a>(&'a self, drive: &FrameDrive<'a>) -> FrameDrive<'a> {
+        let (forces, rest_forces) = self.or((drive.forces, drive.rest_forces));
+        FrameDrive {
+            forces,
+            rest_forces,
+            ..*drive
+        }
+    }
+}

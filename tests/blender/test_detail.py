@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fine Detail and Adaptive: live, undone, saved, refused and told."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import evaluated_positions, flesh_of, part, play
+
+FRAMES = (3, 8, 14)
+
+
+def simulate(body, **values) -> np.ndarray:
+    """Simulates with settings; returns the shapes at some frames."""
+    for name, value in values.items():
+        setattr(body.thew, name, value)
+    bpy.ops.thew.simulate()
+    return play(body, FRAMES)
+
+
+@pytest.fixture
+def body(fleshed_character):
+    """Returns a character with flesh whose steps are cheap."""
+    body = fleshed_character[0] if isinstance(fleshed_character, tuple) else fleshed_character
+    body.thew.rate = 48.0
+    return body
+
+
+def test_fine_detail_changes_flesh(body):
+    """Each level adds functions; without them the former flesh is back, bit for bit."""
+    plain = simulate(body)
+    coarse = flesh_of(body).body.node_count
+    fine = simulate(body, levels=1)
+    flesh = flesh_of(body)
+    assert flesh.body.basis_levels == 1 and flesh.body.node_count > 2 * coarse
+    assert np.abs(fine - plain).max() > 1e-5
+    assert f"adds {flesh.body.node_count - coarse} finer functions" in body.thew.made.notes
+    np.testing.assert_array_equal(simulate(body, levels=0), plain)
+    assert "finer function" not in body.thew.made.notes
+
+
+def test_adaptive_acts_in_part(body):
+    """With Adaptive a part of the functions acts, the shape is nearly the same, and the notes say how many act."""
+    fine = simulate(body, levels=1)
+    adapted = simulate(body, adaptive=True)
+    flesh = flesh_of(body)
+    active = np.asarray(flesh.clip.active_functions)
+    assert flesh.clip.settings.adapt == "strain" and active.min() < flesh.body.node_count
+    assert np.abs(adapted - fine).max() < 0.01 * np.ptp(fine, axis=(0, 1)).max()
+    assert "of them act" in body.thew.made.notes
+    np.testing.assert_array_equal(simulate(body, adaptive=False), fine)
+
+
+def test_settings_kept_in_file(body, tmp_path):
+    """Levels and Adaptive are saved, and the flesh of the file shows the same."""
+    shown = simulate(body, levels=1, adaptive=True)
+    name = body.name
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "file.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "file.blend"))
+    again = bpy.data.objects[name]
+    assert (again.thew.levels, again.thew.adaptive) == (1, True)
+    np.testing.assert_array_equal(simulate(again), shown)
+
+
+def test_too_much_is_refused(body):
+    """Levels that would take too much memory are refused in a sentence with the remedy, and the former flesh stays."""
+    shown = simulate(body)
+    fine_detail = part("logic.fine_detail")
+    limit, fine_detail.MAX_BYTES = fine_detail.MAX_BYTES, fine_detail.memory(flesh_of(body).lattice.cells, 2)
+    body.thew.levels = 3
+    try:
+        with pytest.raises(RuntimeError, match=r"Fine Detail 3 would take about .* set it to 2, or lower Detail"):
+            bpy.ops.thew.simulate()
+    finally:
+        fine_detail.MAX_BYTES = limit
+    assert flesh_of(body).body.basis_levels == 0
+    np.testing.assert_array_equal(simulate(body, levels=0), shown)
+
+
+def test_bake_shows_the_same(body):
+    """A bake has the shapes of the live flesh."""
+    shown = simulate(body, levels=1, adaptive=True)
+    bpy.ops.thew.bake()
+    baked = play(body, FRAMES, evaluated_positions)
+    np.testing.assert_allclose(baked, shown, atol=1e-5)
+
+
+def test_memory_follows_levels():
+    """The estimate grows about tenfold with each level, and the refusal names the largest level that fits."""
+    fine_detail = part("logic.fine_detail")
+    cells = [[0, 1, 2, 3]] * 1000
+    sizes = [fine_detail.memory(cells, levels) for levels in range(4)]
+    assert sizes[0] == 0.0 and 8.0 < sizes[2] / sizes[1] < 24.0 and 8.0 < sizes[3] / sizes[2] < 24.0
+    assert fine_detail.refusal(cells, 2) == "" and "set it to 2" in fine_detail.refusal(cells, 3)

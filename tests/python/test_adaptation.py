@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Bodies with levels of finer functions, and motion in which these come and go."""
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+FPS = 24.0
+#: Cheap steps, and strains that a quick bend passes.
+SETTINGS = {"rate": 48.0, "method": "warped", "adapt": "strain", "adapt_strain": (0.02, 0.05, 0.1)}
+
+
+@pytest.fixture(scope="module")
+def body(arm):
+    """Returns the arm with one level of finer functions."""
+    parts, flesh = (arm.surface, arm.skeleton, arm.lattice, thew.Material(), arm.weights), np.ones(len(arm.vertices))
+    return thew.Body(*parts, flesh=flesh, basis_levels=1)
+
+
+@pytest.fixture(scope="module")
+def poses():
+    """Returns a bend that swings and then rests."""
+    frames = np.arange(60)
+    return np.stack([shapes.bend(0.5 * np.sin(0.7 * f) if f < 16 else 0.0) for f in frames])
+
+
+@pytest.fixture(scope="module")
+def clip(body, poses):
+    """Returns the adapted motion."""
+    return thew.simulate(body, poses, FPS, **SETTINGS)
+
+
+def test_functions_come_and_go(arm, body, clip):
+    """Finer functions act while the flesh is strained, and none at its rest."""
+    active, coarse = clip.active_functions, arm.body.node_count
+    assert active.dtype == np.int32 and active.shape == (len(clip),)
+    assert coarse < active.max() <= body.node_count and active[-1] == coarse
+    assert clip.lattice_positions(3).shape == (body.node_count, 3)
+    everything = thew.simulate(body, [np.tile(np.eye(4), (2, 1, 1))] * 2, FPS, rate=48.0)
+    assert (everything.active_functions == body.node_count).all()
+
+
+def test_adapted_shape_near_uniform(arm, body, poses, clip):
+    """Adapted flesh is nearer to flesh with all functions than flesh without finer ones."""
+    uniform = thew.simulate(body, poses, FPS, **{**SETTINGS, "adapt": "none"})
+    plain = thew.simulate(arm.body, poses, FPS, **SETTINGS)
+    apart, coarse = (np.abs(np.asarray(one) - np.asarray(uniform)).max() for one in (clip, plain))
+    assert 0.0 < apart < 0.7 * coarse
+
+
+def test_states_in_any_order(body, poses):
+    """A simulation continues from any of its states, whatever acted before."""
+    motion = thew.Simulation(body, **SETTINGS)
+    motion.reset(poses[0])
+    states, counts, places = [], [], []
+    for pose in poses:
+        states.append(motion.state())
+        counts.append(motion.active_functions)
+        places.append(motion.positions())
+        motion.advance(pose, 1.0 / FPS)
+    assert len(set(counts)) > 1
+    for frame in (40, 4, 17):
+        motion.restore(states[frame])
+        assert motion.active_functions == counts[frame]
+        np.testing.assert_array_equal(motion.positions(), places[frame])
+        motion.advance(poses[frame], 1.0 / FPS)
+        assert motion.state() == states[frame + 1]
+    with pytest.raises(thew.InputError, match="did not adapt"):
+        motion.restore(run_uniform(body, poses))
+    assert motion.state() == states[18]
+
+
+def run_uniform(body, poses) -> bytes:
+    """Returns a state of a motion that does not adapt."""
+    motion = thew.Simulation(body, rate=48.0, method="warped")
+    motion.reset(poses[0])
+    return motion.state()
+
+
+def test_clip_kept_and_extended(body, poses, clip, tmp_path):
+    """A clip keeps its functions in its file, and goes on as if it had never been away."""
+    half = thew.simulate(body, poses[:20], FPS, **SETTINGS)
+    half.save(tmp_path / "clip")
+    again = thew.Clip.load(tmp_path / "clip")
+    np.testing.assert_array_equal(again.active_functions, half.active_functions)
+    again.extend(poses[20:])
+    np.testing.assert_array_equal(again.active_functions, clip.active_functions)
+    np.testing.assert_array_equal(np.asarray(again), np.asarray(clip))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"adapt": "rigid"}, "'none', 'strain'"),
+        ({"adapt_strain": (0.1, 0.0, 0.1)}, "adapt_strain"),
+        ({"adapt_strain": (0.1, 0.1)}, "adapt_strain"),
+        ({"adapt_strain": (0.1, float("nan"), 0.1)}, "adapt_strain"),
+    ],
+)
+def test_adaptation_refuses_bad_values(body, given, words):
+    """Unknown criteria and bad strains are refused by name."""
+    with pytest.raises(thew.InputError, match=words):
+        thew.Simulation(body, **{**SETTINGS, **given})
+
+
+def test_nothing_to_adapt(arm, poses):
+    """Bodies without finer functions, and those in scenes, have all their functions."""
+    assert thew.Simulation(arm.body, **SETTINGS).active_functions == arm.body.node_count
