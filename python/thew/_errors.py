@@ -2,6 +2,7 @@
 """The exceptions. Each is also the builtin that fits, and its text is one sentence."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class LatticeError(InputError):
         super().__init__(message)
         self.violations = list(violations)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), tuple(self.violations))
 
 

@@ -157,7 +157,7 @@ impl PyBody {
         from_points(py, self.0.basis().centres())
     }
 
-    /// Functions of each level before and after the choice, int32 [levels + 1, 2]: one for each new vertex of the subdivided lattice, and
+    /// Functions of each level before and after the choice, int32 [l+1,2]: one for each new vertex of the subdivided lattice, and
     /// those kept, which are independent on the flesh and zero on the bones.
     #[getter]
     fn functions_of_levels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {

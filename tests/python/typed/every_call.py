@@ -382,6 +382,7 @@ FILLED: dict[str, Call] = {
             s.folder / "tense", s.frames, s.vertices, 24.0, tension=np.zeros(s.frames.shape[:2])
         ).tension_error
     ),
+    "BodySettings.twist": lambda s: s.BodySettings.replace(twist={"upper": {"radius": 0.1, "strength": 2.0}}).twist,
     "Pin.superfluous": lambda s: s.twin.superfluous,
     "PinTrack.strengths": lambda s: thew.PinTrack(0, s.vertices[:2], [0.0, 1.0]).strengths,
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
