@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the figures of capell2002 share: a fleshed character, its motion by several methods, and what is measured of them. Needs no Blender.
+"""Common parts of the figures of capell2002: a fleshed character, its motion by several methods, and what is measured of them. Needs no Blender.
 
 All that is shown and measured is the flesh itself, the skin as a function on the lattice [capell2002, eq. 5]. Work is done on one thread.
 """
@@ -27,7 +27,7 @@ METHODS = {
     "hyperelastic": "hyperelastic, the default",
     "linear": "global linear",
 }
-"""By the library's names; the first is what the others are measured against."""
+"""Titles by the library's names; the others are measured against the first."""
 
 
 @dataclass
@@ -98,7 +98,7 @@ def flesh(figure: Figure, lattice, young: float, stiffness=None, **settings) -> 
 
 @dataclass
 class Motion:
-    """One method's motion."""
+    """Motion by one method."""
 
     nodes: np.ndarray
     """Lattice vertices, [frames,k,3]."""

@@ -19,7 +19,7 @@ FRAME = 24
 """The frame in the picture: the head has just arrived."""
 COLUMN, ROW = 0.92, 1.05
 SHIFT = 0.07
-"""How far right of a column's line the middle of the turned head is seen."""
+"""Distance of the middle of the turned head to the right of its column's line."""
 WORST = 0.06
 """Colours end at this error, as a part of the size."""
 

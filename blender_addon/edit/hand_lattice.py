@@ -27,7 +27,7 @@ from ..scene.reading import subject
 
 @dataclass
 class Surroundings:
-    """What a lattice encloses: the character at rest, in metres, and its own space."""
+    """Contents of a lattice: the character at rest, in metres, and its own space."""
 
     surface: object  # thew.Surface
     skeleton: object  # thew.Skeleton

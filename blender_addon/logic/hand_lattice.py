@@ -65,7 +65,7 @@ class HandLattice:
 
 @dataclass
 class Faults:
-    """What is wrong with a lattice by hand: a sentence, and red lines and points in the space of the character's mesh."""
+    """Faults of a lattice by hand: a sentence, and red lines and points in the space of the character's mesh."""
 
     text: str
     lines: np.ndarray  # [m, 2, 3]

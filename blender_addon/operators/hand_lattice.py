@@ -11,7 +11,7 @@ from ..live import lattice_faults
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
-from .operator_bases import QuickJob, option
+from .operator_bases import QuickJob, mirror_direction, option
 
 
 class THEW_OT_lattice_edit(QuickJob, bpy.types.Operator):
@@ -61,16 +61,7 @@ class THEW_OT_lattice_symmetrize(QuickJob, bpy.types.Operator):
         "Mirror one side of the lattice to the other, about the mesh's own X. Cells across the middle are cut off there"
     )
 
-    direction: option(
-        EnumProperty,
-        "Direction",
-        "Side that is copied to the other",
-        items=(
-            ("POSITIVE_X", "+X to -X", "Keep the side of positive X"),
-            ("NEGATIVE_X", "-X to +X", "Keep the other side"),
-        ),
-        default="POSITIVE_X",
-    )
+    direction: mirror_direction()
 
     def edit(self, context, obj):
         count = edit.symmetrize(context, obj, 1 if self.direction == "POSITIVE_X" else -1)

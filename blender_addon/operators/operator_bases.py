@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import bpy
-from bpy.props import FloatProperty
+from bpy.props import EnumProperty, FloatProperty
 
 from ..live import target, updates
 from ..live.work import running_steppers
@@ -50,6 +50,15 @@ def fresh_property(kind: Callable, name: str, description: str, **options):
 def factor(name: str, description: str, default: float):
     """Returns a property from 0 to 1."""
     return option(FloatProperty, name, description, default=default, min=0.0, max=1.0, subtype="FACTOR")
+
+
+def mirror_direction():
+    """Returns a property with the side that a mirror copies to the other."""
+    sides = (
+        ("POSITIVE_X", "+X to -X", "Keep the side of positive X"),
+        ("NEGATIVE_X", "-X to +X", "Keep the other side"),
+    )
+    return option(EnumProperty, "Direction", "Side that is copied to the other", items=sides, default="POSITIVE_X")
 
 
 def fill(operator: bpy.types.Operator, **values) -> None:

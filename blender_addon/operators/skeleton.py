@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, StringProperty
 
 from ..edit import skeleton as edit
 from ..logic.errors import Refusal
@@ -19,7 +19,7 @@ from ..logic.spaces import transform
 from ..scene import windows
 from ..ui import viewing
 from .modal_tool import DRAGGED_COLOUR, PINNED_COLOUR, ModalTool
-from .operator_bases import QuickJob, fresh_property, option
+from .operator_bases import QuickJob, fresh_property, mirror_direction, option
 
 STATUS = (
     "Click: joint · Click a joint: go on from it · X: mirror · Ctrl+Z: take back · Enter: make the bones · Esc: cancel"
@@ -117,16 +117,7 @@ class THEW_OT_skeleton_symmetrize(QuickJob, bpy.types.Operator):
     bl_label = "Symmetrize Skeleton"
     bl_description = "Mirror the bones of one side to the other, about the armature's own X, and weigh the mesh anew with automatic weights"
 
-    direction: option(
-        EnumProperty,
-        "Direction",
-        "Side that is copied to the other",
-        items=(
-            ("POSITIVE_X", "+X to -X", "Keep the side of positive X"),
-            ("NEGATIVE_X", "-X to +X", "Keep the other side"),
-        ),
-        default="POSITIVE_X",
-    )
+    direction: mirror_direction()
 
     def edit(self, context, obj):
         new, far = edit.symmetrize(context, obj, self.direction)

@@ -118,10 +118,7 @@ impl SplitStep for LinearisedStepper {
     }
 
     fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
-        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-            self.positions[v as usize] += d;
-        }
-        position_error(&self.positions).map_or(Ok(()), Err)
+        step.displace(&mut self.positions, displaced)
     }
 
     fn accept(
@@ -130,10 +127,6 @@ impl SplitStep for LinearisedStepper {
         nodes: &mut NodalState,
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        if let Some(displaced) = displaced {
-            self.displace(step, displaced)?;
-        }
-        nodes.move_to(&self.positions, step.duration);
-        Ok(())
+        nodes.accept(step, &mut self.positions, displaced)
     }
 }

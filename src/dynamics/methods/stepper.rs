@@ -11,7 +11,7 @@ use crate::contact::FlexibleBody;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::balance;
 use crate::dynamics::sections::{SectionKind, SectionReader, SectionWriter};
-use crate::dynamics::{Method, SimulationError, SkinnedLattice};
+use crate::dynamics::{Method, SimulationError, SkinnedLattice, position_error};
 use crate::modal::Modes;
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
@@ -33,6 +33,23 @@ impl NodalState {
             *velocity = (next - *p) / h;
             *p = *next;
         }
+    }
+
+    /// Moves the nodes to the proposed `positions` of a step, with `displaced` added to its free nodes.
+    ///
+    /// # Errors
+    /// Positions are out of range: nothing has moved.
+    pub fn accept(
+        &mut self,
+        step: &Step,
+        positions: &mut [Vec3],
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        if let Some(displaced) = displaced {
+            step.displace(positions, displaced)?;
+        }
+        self.move_to(positions, step.duration);
+        Ok(())
     }
 }
 
@@ -75,6 +92,21 @@ pub(in crate::dynamics) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
+    /// Adds displacements of the free nodes, m, to positions.
+    ///
+    /// # Errors
+    /// The positions are out of range then.
+    pub fn displace(
+        &self,
+        positions: &mut [Vec3],
+        displaced: &[Vec3],
+    ) -> Result<(), SimulationError> {
+        for (d, &v) in displaced.iter().zip(self.body.pattern().vertex_of_node()) {
+            positions[v as usize] += d;
+        }
+        position_error(positions).map_or(Ok(()), Err)
+    }
+
     /// Returns β of a backward Euler step, s, less the numerical damping of the step itself, which equals β = h to first order.
     pub fn implicit_stiffness_damping(&self) -> f64 {
         (self.stiffness_damping - self.duration).max(0.0)

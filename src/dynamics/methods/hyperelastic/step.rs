@@ -223,10 +223,7 @@ impl SplitStep for HyperelasticStepper {
     }
 
     fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
-        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-            self.sway[v as usize] += d;
-        }
-        position_error(&self.sway).map_or(Ok(()), Err)
+        step.displace(&mut self.sway, displaced)
     }
 
     fn accept(
@@ -235,10 +232,6 @@ impl SplitStep for HyperelasticStepper {
         nodes: &mut NodalState,
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        if let Some(displaced) = displaced {
-            self.displace(step, displaced)?;
-        }
-        nodes.move_to(&self.sway, step.duration);
-        Ok(())
+        nodes.accept(step, &mut self.sway, displaced)
     }
 }

@@ -214,10 +214,7 @@ impl SplitStep for NonlinearStepper {
     }
 
     fn displace(&mut self, step: &Step, displaced: &[Vec3]) -> Result<(), SimulationError> {
-        for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
-            self.best[v as usize] += d;
-        }
-        position_error(&self.best).map_or(Ok(()), Err)
+        step.displace(&mut self.best, displaced)
     }
 
     fn accept(
@@ -226,10 +223,6 @@ impl SplitStep for NonlinearStepper {
         nodes: &mut NodalState,
         displaced: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        if let Some(displaced) = displaced {
-            self.displace(step, displaced)?;
-        }
-        nodes.move_to(&self.best, step.duration);
-        Ok(())
+        nodes.accept(step, &mut self.best, displaced)
     }
 }
