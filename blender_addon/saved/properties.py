@@ -123,7 +123,7 @@ class ThewSettings(
     adaptive: setting(
         BoolProperty,
         "Adaptive",
-        "Compute Fine Detail only where and while the flesh is strained: nearly the same shape, several times quicker. "
+        "Compute Fine Detail only where and while the flesh is strained: nearly the same shape, quicker. "
         "Objects that are simulated together always have all of it",
         default=False,
     )
