@@ -20,29 +20,6 @@ impl FleshDomain for Ball {
     }
 }
 
-/// Builds a hexahedron, a prism at its side and a tetrahedron on that: conforming cells with warped faces.
-fn mixed_lattice() -> Arc<Lattice> {
-    let x = [
-        [0.0, 0.0, 0.0],
-        [1.0, 0.0, 0.1],
-        [0.0, 1.1, 0.0],
-        [1.0, 1.0, 0.0],
-        [0.1, 0.0, 1.0],
-        [1.0, 0.1, 1.1],
-        [0.0, 1.0, 1.2],
-        [1.1, 1.0, 1.0],
-        [2.0, 0.4, 0.1],
-        [1.9, 0.5, 1.0],
-        [1.4, 0.5, 2.0],
-    ];
-    let cells = vec![
-        Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
-        Cell::Prism([1, 8, 3, 5, 9, 7]),
-        Cell::Tetrahedron([5, 9, 7, 10]),
-    ];
-    Arc::new(Lattice::new(x.map(Vec3::from).to_vec(), cells).unwrap())
-}
-
 /// Builds n³ hexahedra on [−1, 1]³.
 fn cubes(n: usize) -> Arc<Lattice> {
     let m = n + 1;

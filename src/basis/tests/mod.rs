@@ -5,14 +5,14 @@ mod levels;
 
 use super::*;
 use crate::Mat3;
-use crate::body::fixture::BarOptions;
+use crate::body::fixture::{BarOptions, FullSpace};
 use crate::elasticity::{FleshDomain, Material, PaintMap, integrate, integrate_shares};
 use crate::lattice::Cell;
 use crate::progress::Silent;
 use crate::solve::NodeMatrix;
 
-/// Builds a basis on a hexahedron, a prism on its top and a tetrahedron on that, with warped faces between them.
-fn mixed_basis() -> Basis {
+/// Builds a hexahedron, a prism at its side and a tetrahedron on that: conforming cells with warped faces.
+fn mixed_lattice() -> Arc<Lattice> {
     let x = [
         [0.0, 0.0, 0.0],
         [1.0, 0.0, 0.1],
@@ -22,32 +22,21 @@ fn mixed_basis() -> Basis {
         [1.0, 0.1, 1.1],
         [0.0, 1.0, 1.2],
         [1.1, 1.0, 1.0],
-        [0.0, 0.1, 2.0],
-        [1.0, 0.0, 2.1],
-        [0.1, 1.0, 2.0],
-        [0.4, 0.4, 3.0],
+        [2.0, 0.4, 0.1],
+        [1.9, 0.5, 1.0],
+        [1.4, 0.5, 2.0],
     ];
     let cells = vec![
         Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
-        Cell::Prism([4, 5, 6, 8, 9, 10]),
-        Cell::Tetrahedron([8, 9, 10, 11]),
+        Cell::Prism([1, 8, 3, 5, 9, 7]),
+        Cell::Tetrahedron([5, 9, 7, 10]),
     ];
-    Basis::new(Arc::new(
-        Lattice::new(x.map(Vec3::from).to_vec(), cells).unwrap(),
-    ))
+    Arc::new(Lattice::new(x.map(Vec3::from).to_vec(), cells).unwrap())
 }
 
-struct FullSpace;
-impl FleshDomain for FullSpace {
-    fn signed_distance(&self, _: Vec3) -> f64 {
-        -1e9
-    }
-    fn contains(&self, _: Vec3) -> bool {
-        true
-    }
-    fn owner(&self, cell: u32, _: Vec3) -> u32 {
-        cell
-    }
+/// Builds its basis.
+fn mixed_basis() -> Basis {
+    Basis::new(mixed_lattice())
 }
 
 /// Returns points inside each cell.
