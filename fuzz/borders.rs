@@ -175,6 +175,7 @@ pub fn enclose(bytes: &[u8]) {
     };
     let settings = EncloseSettings {
         cells_across: 2.0 + bytes.up_to(4) as f64,
+        ..EncloseSettings::default()
     };
     let Ok(lattice) = Lattice::enclose(&surface, &skeleton, None, settings, &Silent) else {
         return;

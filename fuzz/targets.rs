@@ -219,7 +219,10 @@ pub fn brick() -> &'static Arc<Body> {
         .expect("bones");
         let row = |x: &Vec3| [(0, 1.0 - x.x.clamp(0.0, 1.0)), (1, x.x.clamp(0.0, 1.0))];
         let skin = SkinWeights::from_rows(2, surface.vertices().iter().map(row)).expect("weights");
-        let settings = EncloseSettings { cells_across: 4.0 };
+        let settings = EncloseSettings {
+            cells_across: 4.0,
+            ..EncloseSettings::default()
+        };
         let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)
             .expect("a lattice");
         let options = BodySettings {

@@ -12,7 +12,10 @@ use thew::surface::Surface;
 use thew::{Mat3, Vec3};
 
 fn enclose(c: &Character, cells_across: f64) -> Lattice {
-    let settings = EncloseSettings { cells_across };
+    let settings = EncloseSettings {
+        cells_across,
+        ..EncloseSettings::default()
+    };
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
@@ -351,7 +354,10 @@ fn enclose_cancels_at_any_report() {
 fn enclose_refuses_bad_input() {
     let c = character(&arm(), 0.05);
     for cells_across in [0.0, f64::NAN, 1e6] {
-        let settings = EncloseSettings { cells_across };
+        let settings = EncloseSettings {
+            cells_across,
+            ..EncloseSettings::default()
+        };
         let result = Lattice::enclose(&c.surface, &c.skeleton, None, settings, &Silent);
         assert!(matches!(result, Err(LatticeError::CellsAcross(_))));
     }

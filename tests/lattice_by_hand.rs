@@ -186,7 +186,10 @@ fn tips_on_edges_are_kept() {
 #[test]
 fn enclosed_lattice_comes_back() {
     let c = character(&biped(), 0.05);
-    let settings = EncloseSettings { cells_across: 9.0 };
+    let settings = EncloseSettings {
+        cells_across: 9.0,
+        ..EncloseSettings::default()
+    };
     let lattice = Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent)
         .expect("encloses");
     let (vertices, faces) = lattice.face_mesh();

@@ -11,7 +11,10 @@ use thew::lattice::{EncloseSettings, Lattice, LatticeError};
 use thew::progress::Silent;
 
 fn enclose(c: &Character) -> Lattice {
-    let settings = EncloseSettings { cells_across: 9.0 };
+    let settings = EncloseSettings {
+        cells_across: 9.0,
+        ..EncloseSettings::default()
+    };
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 

@@ -26,7 +26,10 @@ fn forearm_pose(angle: f64) -> Pose {
 
 fn arm_body() -> Arc<Body> {
     let c = common::character(&common::arm(), 0.03);
-    let settings = EncloseSettings { cells_across: 10.0 };
+    let settings = EncloseSettings {
+        cells_across: 10.0,
+        ..EncloseSettings::default()
+    };
     let lattice =
         Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).unwrap();
     let options = BodySettings {

@@ -24,7 +24,10 @@ const FPS: f64 = 24.0;
 static BALL: LazyLock<Arc<Body>> = LazyLock::new(|| {
     let bone = limb("core", None, [0.0, -0.02, 0.0], [0.0, 0.02, 0.0], 0.2);
     let c = common::character(&[bone], 0.04);
-    let settings = EncloseSettings { cells_across: 6.0 };
+    let settings = EncloseSettings {
+        cells_across: 6.0,
+        ..EncloseSettings::default()
+    };
     let lattice = Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent);
     let options = BodySettings {
         region_weights: Some(c.skin.clone()),

@@ -73,6 +73,7 @@ class BuildSettings:
     levels: int = 0  # levels of finer functions inside the lattice's cells
     pins: tuple = field(default=(), repr=False)  # see `scene.pins.fingerprint`; not in hashes of files without pins
     hand_lattice: str = ""  # the lattice made by hand; "" for the automatic one
+    symmetric: bool = True  # whether the automatic lattice of a symmetric character is mirrored
 
     @property
     def method(self) -> str:
@@ -147,6 +148,7 @@ class BuildSettings:
             0 if s.method == METHOD else int(validation.value_in_range(s, "levels")),  # modes are those of a plain lattice
             pins.fingerprint(obj),
             hand_lattice.lattice_in_use(obj),
+            s.symmetric,
         )  # fmt: skip
 
 

@@ -214,12 +214,14 @@ def enclose(new: BuildStages) -> Task:
 
     def make_lattice(progress):
         surface, skeleton, hollow = make_surroundings(character, bind_pose, place)
+        around = surface, skeleton, character.weights
+        cells = {"cells_across": settings.cells_across, "progress": progress}
         if by_hand:
-            lattice = hand_lattice.fit(thew, by_hand, surface, skeleton, character.weights, space, progress)
+            lattice = hand_lattice.fit(thew, by_hand, *around, space, progress)
+        elif model:
+            lattice = model.enclose(*around, **cells)
         else:
-            lattice = (model or thew.Lattice).enclose(
-                surface, skeleton, character.weights, cells_across=settings.cells_across, progress=progress
-            )
+            lattice = thew.Lattice.enclose(*around, **cells, symmetric="auto" if settings.symmetric else "off")
         return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(

@@ -27,6 +27,7 @@ def set_keys(new: BuildStages) -> None:
         build_settings.cells_across,
         build_settings.limbs,
         build_settings.hand_lattice,
+        build_settings.symmetric,
     )
     material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
     new.automatic_key = hash_of(

@@ -299,7 +299,7 @@ def show_last_finished() -> None:
 
 
 #: Settings on which the lattice depends.
-LATTICE_SETTINGS = ("cells_across", "height", "limbs", "hand_lattice")
+LATTICE_SETTINGS = ("cells_across", "height", "limbs", "hand_lattice", "symmetric")
 
 
 def is_superseded() -> bool:

@@ -71,7 +71,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes = []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
-        notes.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.")
+        mirrored = " It is symmetric." if flesh.lattice.mirror_plane is not None else ""
+        notes.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.{mirrored}")
         notes += [sentence(note) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:

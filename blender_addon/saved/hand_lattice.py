@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The saved lattice by hand of a mesh, whether it is used, and the mesh in which it is edited.
+"""Whether the lattice of a mesh is mirrored; its saved lattice by hand, whether that is used, and the mesh in which it is edited.
 
 The lattice is a text in the space of the character's mesh at rest (`logic.hand_lattice`), so that it outlives a remeshed skin.
 """
@@ -13,8 +13,15 @@ from .edit_callbacks import record, setting
 
 
 class HandLatticeProperties:
-    """Mix-in for the lattice by hand of a mesh, and for the mesh that shows it."""
+    """Mix-in for the lattice of a mesh, automatic or by hand, and for the mesh that shows it."""
 
+    symmetric: setting(
+        BoolProperty,
+        "Symmetric",
+        "Mirror the lattice if the character's left and right mirror each other at rest, so that both sides sway alike. "
+        "Details says whether the lattice is symmetric",
+        default=True,
+    )
     use_hand_lattice: setting(
         BoolProperty,
         "Lattice by Hand",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Lattice: the lattice by hand and its tools."""
+"""The foldout Lattice: whether the lattice is mirrored, the lattice by hand and its tools."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
     layout.column().prop(settings, "show_lattice")
     text = "The flesh uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
     draw_text(layout.column(align=True), text, width, icon="MESH_GRID")
+    if not settings.use_hand_lattice:
+        column = layout.column()
+        column.active = not (settings.limb_lattice and settings.limbs)
+        column.prop(settings, "symmetric")
     column = layout.column(align=True)
     column.operator("thew.lattice_edit", icon="EDITMODE_HLT").source = "PRESENT"
     column.operator("thew.lattice_edit", text="Boxes along Bones", icon="MESH_CUBE").source = "BOXES"

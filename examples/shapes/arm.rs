@@ -66,7 +66,10 @@ pub fn skin(surface: &Surface) -> Result<SkinWeights, Any> {
 pub fn body() -> Result<Arc<Body>, Any> {
     let (surface, skeleton) = (Arc::new(surface()?), Arc::new(skeleton()?));
     let skin = skin(&surface)?;
-    let settings = EncloseSettings { cells_across: 8.0 };
+    let settings = EncloseSettings {
+        cells_across: 8.0,
+        ..EncloseSettings::default()
+    };
     let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)?;
     let options = BodySettings {
         region_weights: Some(skin),

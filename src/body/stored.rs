@@ -10,7 +10,7 @@ use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::{Elements, Material, TwistRegion};
 use crate::lattice::{
-    BoneChains, Cell, CellParts, Embedding, FleshOwnership, Lattice, StoredEmbedding,
+    BoneChains, Cell, CellParts, Embedding, FleshOwnership, Lattice, MirrorPlane, StoredEmbedding,
 };
 use crate::range::{all_storable, is_storable};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -74,6 +74,7 @@ pub(crate) struct StoredBody {
     bones: BoneChains,
     flesh: Option<FleshOwnership>,
     parts: Option<CellParts>,
+    mirror_plane: Option<MirrorPlane>,
     /// Levels of details, and which are kept.
     levels: u8,
     details: Vec<u32>,
@@ -121,6 +122,7 @@ impl Body {
             bones: self.lattice().bones().clone(),
             flesh: self.lattice().flesh.clone(),
             parts: self.lattice().parts.clone(),
+            mirror_plane: self.lattice().mirror_plane(),
             levels: self.basis.levels() as u8,
             details: self.basis.kept_details().to_vec(),
             names: self.skeleton.names().to_vec(),
@@ -335,6 +337,12 @@ impl StoredBody {
             .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
         lattice.flesh = self.flesh.take();
         lattice.parts = self.parts.take();
+        let plane = self.mirror_plane;
+        refuse_unless(
+            plane.is_none_or(|p| lattice.may_be_mirrored(&p)),
+            "its mirror plane does not fit its lattice",
+        )?;
+        lattice.mirror_plane = plane;
         Ok(lattice)
     }
 }

@@ -4,7 +4,7 @@
 //! A piece that the boundary may cut is sampled at a fixed set of points.
 
 use crate::Vec3;
-use crate::basis::{Basis, CellPiece, FleshShares};
+use crate::basis::{Basis, BasisValues, CellPiece, FleshShares};
 use crate::lattice::Lattice;
 use crate::progress::{Cancelled, Progress, report_progress};
 use crate::surface::Surface;
@@ -57,6 +57,10 @@ pub fn flesh_shares(
     let cells = lattice.cells().len() as u32;
     let mut all = Vec::with_capacity(cells as usize);
     let mut chunk = Vec::new();
+    let mirrored = match lattice.mirror_plane() {
+        Some(_) => mirrored_pieces(&subdivision.pieces(0)),
+        None => Vec::new(),
+    };
     const CHUNK_CELLS: u32 = 64;
     for first in (0..cells).step_by(CHUNK_CELLS as usize) {
         report_progress(
@@ -68,7 +72,7 @@ pub fn flesh_shares(
             .into_par_iter()
             .map(|c| {
                 cell_shares(
-                    c as usize,
+                    CellSampling::new(lattice, c, &mirrored),
                     &lattice.corners(c),
                     &subdivision.pieces(c),
                     &|p| flesh.contains(p) && flesh.owner(c, p) == c,
@@ -83,7 +87,7 @@ pub fn flesh_shares(
 
 /// Returns the shares of flesh in the pieces of one cell.
 fn cell_shares(
-    number: usize,
+    sampling: CellSampling,
     corners: &[Vec3],
     pieces: &[CellPiece],
     owns: &dyn Fn(Vec3) -> bool,
@@ -92,10 +96,57 @@ fn cell_shares(
     let bound = DistanceBound::new(corners, distance);
     let count = pieces.len();
     let share = |(i, piece): (usize, &CellPiece)| match piece.volume > 0.0 {
-        true => owned_share(&piece.corners, number * count + i, owns, &bound),
+        true => owned_share(&piece.corners, sampling.piece(i, count), owns, &bound),
         false => 0.0,
     };
     pieces.iter().enumerate().map(share).collect()
+}
+
+/// Choice of the sample points in the pieces of a cell: the image of a cell is sampled at the images of its points.
+#[derive(Clone, Copy)]
+struct CellSampling<'a> {
+    /// Number of the cell whose points they are.
+    cell: usize,
+    /// For each piece, the piece of that cell and the corners in its order; empty: the same.
+    order: &'a [(usize, [usize; 4])],
+}
+
+impl<'a> CellSampling<'a> {
+    fn new(lattice: &Lattice, cell: u32, mirrored: &'a [(usize, [usize; 4])]) -> Self {
+        let original = lattice.mirror_original(cell);
+        Self {
+            cell: original.unwrap_or(cell) as usize,
+            order: if original.is_some() { mirrored } else { &[] },
+        }
+    }
+
+    /// Returns the number of the sample points of a piece, of `count` pieces, and the order of its corners for them.
+    fn piece(&self, i: usize, count: usize) -> (usize, [usize; 4]) {
+        let same = (i, [0, 1, 2, 3]);
+        let (piece, order) = self.order.get(i).copied().unwrap_or(same);
+        (self.cell * count + piece, order)
+    }
+}
+
+/// Returns for each piece of a tetrahedron with its last two corners swapped the piece at the same place without, and
+/// the order of its corners there.
+fn mirrored_pieces(pieces: &[CellPiece]) -> Vec<(usize, [usize; 4])> {
+    /// Largest difference of equal values, which are sums in another order.
+    const SAME: f64 = 1e-9;
+    let is_image = |p: &BasisValues, q: &BasisValues| {
+        let mut swapped = [0, 1, 3, 2].iter().zip(q);
+        swapped.all(|(&k, q)| (p[k] - q).abs() < SAME)
+    };
+    let order = |i: usize, j: usize| {
+        let own = pieces[i].values.iter();
+        let corner = |q: &BasisValues| own.clone().position(|p| is_image(p, q));
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| corner(&pieces[j].values[k]));
+        Some([a?, b?, c?, d?])
+    };
+    let all = 0..pieces.len();
+    let of = |i: usize| all.clone().find_map(|j| Some((j, order(i, j)?)));
+    let found: Option<Vec<_>> = all.clone().map(of).collect();
+    found.unwrap_or_default()
 }
 
 /// Bound on the distances in a cell, from the exact distance at its centre.
@@ -132,10 +183,10 @@ impl<'a> DistanceBound<'a> {
 const CUT_SAMPLES: usize = 10;
 
 /// Returns the share of a tetrahedron that is owned flesh. Each `number` has its own samples, so that their errors do
-/// not repeat in the next tetrahedron.
+/// not repeat in the next tetrahedron; `order` is that of the corners for them.
 fn owned_share(
     x: &[Vec3; 4],
-    number: usize,
+    (number, order): (usize, [usize; 4]),
     owns: &dyn Fn(Vec3) -> bool,
     bound: &DistanceBound,
 ) -> f64 {
@@ -149,6 +200,7 @@ fn owned_share(
         // The boundary does not pass through: the whole is one piece of flesh with one owner.
         return if owns(centre) { 1.0 } else { 0.0 };
     }
+    let x = &order.map(|k| x[k]);
     let first = CUT_SAMPLES * number;
     let inside = (first..first + CUT_SAMPLES)
         .filter(|&i| owns(sample_point(x, i)))

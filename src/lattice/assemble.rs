@@ -20,6 +20,37 @@ pub(super) fn assemble(
     mut notes: Vec<String>,
     progress: &dyn Progress,
 ) -> Result<Lattice, LatticeError> {
+    let (split, count) = split_cells(mesh, surface, segments, h, false, progress)?;
+    let chains = chains(segments, &mesh.skeleton, split.vertices.len());
+    let copies = split.cells.len() - count;
+    if copies > 0 {
+        notes.push(note_copies(copies));
+    }
+    let cells = split.cells.iter().map(|&t| Cell::Tetrahedron(t)).collect();
+    let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
+    lattice.flesh = Some(split.flesh);
+    lattice.notes = notes;
+    report_progress(progress, 1.0, "done")?;
+    Ok(lattice)
+}
+
+/// Returns the note on cells that were doubled.
+pub(super) fn note_copies(copies: usize) -> String {
+    format!(
+        "{copies} cells are shared by separate parts of the body and were doubled, so that the parts move on their own."
+    )
+}
+
+/// Numbers the kept cells and splits them by virtual nodes. Returns also the number of cells before. `halved`: they fill
+/// one side of the plane x = 0, beyond which flesh goes on.
+pub(super) fn split_cells(
+    mesh: &CandidateMesh,
+    surface: &Surface,
+    segments: &[BoneSegment],
+    h: f64,
+    halved: bool,
+    progress: &dyn Progress,
+) -> Result<(split::Split, usize), LatticeError> {
     report_progress(progress, 0.7, "separating parts")?;
     if mesh.worst <= 0.0 {
         return Err(LatticeError::Failed("a cell came out inverted".into()));
@@ -63,6 +94,7 @@ pub(super) fn assemble(
             surface,
             h,
             bone_edges: &edges,
+            halved,
         },
         &StageProgress {
             whole: progress,
@@ -70,25 +102,15 @@ pub(super) fn assemble(
             to: 1.0,
         },
     )?;
-    let chains = chains(segments, &mesh.skeleton, split.vertices.len());
-    let copies = split.cells.len() - cells.len();
-    if copies > 0 {
-        notes.push(format!(
-            "{} cells are shared by separate parts of the body and were doubled, so that the parts \
-             move on their own.",
-            copies
-        ));
-    }
-    let cells = split.cells.iter().map(|&t| Cell::Tetrahedron(t)).collect();
-    let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
-    lattice.flesh = Some(split.flesh);
-    lattice.notes = notes;
-    report_progress(progress, 1.0, "done")?;
-    Ok(lattice)
+    Ok((split, cells.len()))
 }
 
 /// Builds the bone chains after splitting, and finds the one bone that drives each vertex.
-fn chains(segments: &[BoneSegment], skeleton: &ProtectedSkeleton, vertices: usize) -> BoneChains {
+pub(super) fn chains(
+    segments: &[BoneSegment],
+    skeleton: &ProtectedSkeleton,
+    vertices: usize,
+) -> BoneChains {
     let mut out = BoneChains::default();
     let mut followed = Vec::new();
     for tips in [false, true] {

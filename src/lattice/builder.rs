@@ -47,6 +47,8 @@ pub(super) struct Builder<'a> {
     grid: DistanceGrid,
     points: FillPoints,
     h: f64,
+    /// Whether only the half at x ≥ 0 is built.
+    halved: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -58,7 +60,32 @@ impl<'a> Builder<'a> {
         h: f64,
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
-        let skeleton = protect(segments, faces, h);
+        Self::from_skeleton(
+            surface,
+            protect(segments, faces, h, false),
+            h,
+            false,
+            progress,
+        )
+    }
+
+    /// Collects the points at x ≥ 0 around segments of bones there, for a mirrored lattice.
+    pub fn new_half(
+        surface: &'a Surface,
+        segments: &[BoneSegment],
+        h: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
+        Self::from_skeleton(surface, protect(segments, &[], h, true), h, true, progress)
+    }
+
+    fn from_skeleton(
+        surface: &'a Surface,
+        skeleton: ProtectedSkeleton,
+        h: f64,
+        halved: bool,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
         let crowded = |ball: &Ball| skeleton.points.iter().any(|p| ball.contains(*p));
         let faces = (0..).zip(&skeleton.face_balls);
         let crowded: Vec<usize> = (faces.filter(|(_, b)| crowded(b)))
@@ -70,7 +97,11 @@ impl<'a> Builder<'a> {
         let corners: [Vec3; 2] = surface.bounds().into();
         let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
         let step_bound = Vec3::repeat(2.2 * h);
-        let (lo, hi) = (lo - step_bound, hi + step_bound);
+        let (mut lo, mut hi) = (lo - step_bound, hi + step_bound);
+        if halved {
+            hi.x = hi.x.max(-lo.x);
+            lo.x = -hi.x;
+        }
         report_progress(progress, 0.02, "measuring distances")?;
         let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
         let rim = Vec3::repeat(0.4 * h);
@@ -82,7 +113,10 @@ impl<'a> Builder<'a> {
         let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, &part)?;
         let size = SizeField::new(&skeleton, h);
         report_progress(progress, 0.15, "filling with points")?;
-        let points = FillPoints::fill(&skeleton, &size, &grid, lo, hi);
+        if halved {
+            lo.x = 0.0;
+        }
+        let points = FillPoints::fill(&skeleton, &size, &grid, (lo, hi), halved);
         Ok(Self {
             surface,
             skeleton,
@@ -90,6 +124,7 @@ impl<'a> Builder<'a> {
             grid,
             points,
             h,
+            halved,
         })
     }
 
@@ -229,8 +264,9 @@ impl<'a> Builder<'a> {
         progress: &dyn Progress,
     ) -> Result<CandidateMesh, LatticeError> {
         let mut x = self.points.x.clone();
+        let size = (self.h, self.halved);
         let select =
-            |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, self.h);
+            |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, size);
         let mut chosen = select(&x);
         for round in 0..3 {
             report_progress(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
@@ -243,8 +279,10 @@ impl<'a> Builder<'a> {
                     floor[i] = 0.5 * OUTWARD_OFFSET * step_bound[i];
                 }
             }
+            let on_plane: Vec<bool> = x.iter().map(|p| self.halved && p.x == 0.0).collect();
             let allowed = |v: usize, p: Vec3| {
-                floor[v] == f64::NEG_INFINITY || self.grid.distance_at(p) >= floor[v]
+                !(on_plane[v] && p.x != 0.0)
+                    && (floor[v] == f64::NEG_INFINITY || self.grid.distance_at(p) >= floor[v])
             };
             Climb {
                 tets: &tets,

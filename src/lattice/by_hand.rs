@@ -283,6 +283,7 @@ impl Lattice {
                 surface: &own.surface,
                 h: self.cell_size() / unit.scale,
                 bone_edges: &self.bone_edges(),
+                halved: false,
             },
             progress,
         )?;

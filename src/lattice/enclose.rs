@@ -8,23 +8,30 @@
 use super::assemble::assemble;
 use super::bones::{self, BoneSegment};
 use super::builder::Builder;
+use super::symmetry::{self, Symmetry};
 use super::unit::UnitCharacter;
 use super::{Lattice, LatticeError};
 use crate::Vec3;
 use crate::progress::{Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Settings of [`Lattice::enclose`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EncloseSettings {
     /// Cells along the diagonal of the body's box; 2 to 64, useful 10 to 14.
     pub cells_across: f64,
+    /// Whether the lattice of a mirror-symmetric character is mirrored.
+    pub symmetric: Symmetry,
 }
 
 impl Default for EncloseSettings {
     fn default() -> Self {
-        Self { cells_across: 12.0 }
+        Self {
+            cells_across: 12.0,
+            symmetric: Symmetry::Auto,
+        }
     }
 }
 
@@ -36,7 +43,9 @@ impl Lattice {
     ///
     /// Deterministic: the same input gives the same bits; at another scale, or turned about z, the same lattice up to
     /// rounding. It is built along the character's own axes: the principal axes of its bones, projected along z (of its
-    /// skin if the bones lie above one another). The −y axis points towards the farther extent.
+    /// skin if the bones lie above one another). The −y axis points towards the farther extent. Around a character whose
+    /// bones and skin are mirror images to a thousandth of its size, the lattice is its own mirror image
+    /// ([`Lattice::mirror_plane`]), unless [`EncloseSettings::symmetric`] is off.
     ///
     /// # Errors
     /// [`LatticeError::CellsAcross`]; [`LatticeError::Weights`] if the weights do not fit; [`LatticeError::Cancelled`];
@@ -73,7 +82,47 @@ fn enclose_in_own_unit(
     let h = own.surface.size() / settings.cells_across;
     let mut notes = Vec::new();
     let segments = bones::select(&own.surface, &own.skeleton, skin, h, &mut notes);
-    enclose_segments(&own.surface, &segments, &[], h, notes, progress)
+    let mut rest = StageProgress {
+        whole: progress,
+        from: 0.0,
+        to: 1.0,
+    };
+    if settings.symmetric == Symmetry::Auto {
+        let first = SeenProgress::new(progress);
+        if let Some(lattice) = symmetry::enclose_mirrored(own, &segments, h, &notes, &first)? {
+            return Ok(lattice);
+        }
+        rest.from = first.reached();
+    }
+    enclose_segments(&own.surface, &segments, &[], h, notes, &rest)
+}
+
+/// Progress of an attempt, which remembers how far it came.
+struct SeenProgress<'a> {
+    whole: &'a dyn Progress,
+    /// Bits of the largest fraction; those of positive numbers have the order of the numbers.
+    reached: AtomicU64,
+}
+
+impl<'a> SeenProgress<'a> {
+    fn new(whole: &'a dyn Progress) -> Self {
+        Self {
+            whole,
+            reached: AtomicU64::new(0),
+        }
+    }
+
+    fn reached(&self) -> f64 {
+        f64::from_bits(self.reached.load(Ordering::Relaxed))
+    }
+}
+
+impl Progress for SeenProgress<'_> {
+    fn report(&self, fraction: f64, stage: &str) -> bool {
+        let bits = fraction.max(0.0).to_bits();
+        self.reached.fetch_max(bits, Ordering::Relaxed);
+        self.whole.report(fraction, stage)
+    }
 }
 
 /// Builds a lattice around a surface and bone segments, both in their own unit, with `faces` as faces of cells.

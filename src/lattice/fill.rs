@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Point set of the tetrahedralisation: skeleton points, a graded body-centred cubic fill, eight far
 //! corners. The fill is relaxed towards even cells and kept out of the sub-segments' balls.
+//!
+//! Half a fill lies on one side of the plane x = 0. One layer of its cubes' corners lies on that plane and stays there; no
+//! other point comes near it.
 
 use super::balls::Ball;
 use super::delaunay::delaunay;
@@ -79,16 +82,21 @@ pub(crate) struct FillPoints {
     pub fixed: usize,
     /// For each free point, whether it keeps its initial position (far from Ω).
     outer: Vec<bool>,
+    /// Whether all points lie at x ≥ 0, and points on the plane x = 0 stay on it.
+    halved: bool,
+    /// Distance from that plane within which a point that leaves a ball is put on it.
+    clearance: f64,
 }
 
 impl FillPoints {
-    /// Fills the space around a skeleton, in the domain that `grid` describes, between `lo` and `hi`.
+    /// Fills the space around a skeleton, in the domain that `grid` describes, between `lo` and `hi`. `halved`: the plane
+    /// x = 0 is a side of the space.
     pub(crate) fn fill(
         skeleton: &ProtectedSkeleton,
         size: &SizeField,
         grid: &DistanceGrid,
-        lo: Vec3,
-        hi: Vec3,
+        (lo, hi): (Vec3, Vec3),
+        halved: bool,
     ) -> Self {
         let h = size.h;
         let mut candidates: Vec<(Vec3, f64)> = Vec::new();
@@ -102,7 +110,7 @@ impl FillPoints {
                 spacing * 2f64.sqrt()
             };
             let below = if last { 0.0 } else { spacing / 2f64.sqrt() };
-            let level: Vec<(Vec3, f64)> = body_centred_cubic(lo, hi, 1.06 * spacing)
+            let level: Vec<(Vec3, f64)> = body_centred_cubic(lo, hi, 1.06 * spacing, halved)
                 .into_par_iter()
                 .filter(|&p| {
                     grid.distance_at(p) < BAND_WIDTH * h
@@ -131,7 +139,10 @@ impl FillPoints {
         let mut x = skeleton.points.clone();
         x.extend(free);
         let far = Vec3::repeat(8.0 * h);
-        let (a, b) = (lo - far, hi + far);
+        let (mut a, b) = (lo - far, hi + far);
+        if halved {
+            a.x = 0.0;
+        }
         for i in 0..FAR_CORNER_COUNT {
             let pick = |k: usize| if i >> k & 1 == 1 { b[k] } else { a[k] };
             x.push(Vec3::new(pick(0), pick(1), pick(2)));
@@ -140,6 +151,8 @@ impl FillPoints {
             x,
             fixed: skeleton.points.len(),
             outer,
+            halved,
+            clearance: PLANE_CLEARANCE * size.smallest,
         }
     }
 
@@ -187,7 +200,11 @@ impl FillPoints {
                         let direction = d
                             .try_normalize(1e-12 * radius)
                             .unwrap_or_else(|| across.normalize());
-                        *x = centre + direction * (radius * 1.01);
+                        let to = centre + direction * (radius * 1.01);
+                        *x = match self.halved {
+                            true => keep_half(*x, to, centre, radius * 1.01, self.clearance),
+                            false => to,
+                        };
                         moved = true;
                     }
                 }
@@ -232,12 +249,27 @@ impl FillPoints {
                 if !self.is_fixed(i) && sums[i].1 > 0.0 {
                     let target = sums[i].0 / sums[i].1;
                     let step = (target - self.x[i]) * 0.8;
-                    self.x[i] += step;
+                    self.move_point(i, step, size);
                 }
             }
             self.push_out(skeleton, &all, CLEARANCE_FACTOR);
         }
         Ok(())
+    }
+
+    /// Moves a free point by a step; in half a fill along the plane, or no nearer to it than a share of the size.
+    fn move_point(&mut self, i: usize, step: Vec3, size: &SizeField) {
+        let before = self.x[i].x;
+        self.x[i] += step;
+        if !self.halved {
+            return;
+        }
+        if before == 0.0 {
+            self.x[i].x = 0.0;
+        } else if self.x[i].x < PLANE_CLEARANCE * size.h {
+            let least = PLANE_CLEARANCE * size.size_at(self.x[i]);
+            self.x[i].x = self.x[i].x.max(least.min(before));
+        }
     }
 
     /// Moves free points just inside or on the surface a little outside, so that cells cut the surface in
@@ -256,7 +288,7 @@ impl FillPoints {
                     continue;
                 }
                 if let Some(n) = grid.gradient(p).try_normalize(1e-9) {
-                    self.x[i] += n * (1.3 * OUTWARD_OFFSET * s - d);
+                    self.move_point(i, n * (1.3 * OUTWARD_OFFSET * s - d), size);
                 }
             }
         }
@@ -267,6 +299,23 @@ impl FillPoints {
 
 /// Distance outside the surface to which points near it are moved, as a share of the size.
 pub(crate) const OUTWARD_OFFSET: f64 = 0.06;
+
+/// Smallest distance of points beside a mirror plane from it, as a share of the size: flatter cells would remain at the
+/// plane. The fill starts at 0.37.
+const PLANE_CLEARANCE: f64 = 0.3;
+
+/// Returns where a point of half a fill goes that leaves a ball for `to`: along the plane if it is on it, onto the plane
+/// if it would come near it or cross it.
+fn keep_half(from: Vec3, to: Vec3, centre: Vec3, radius: f64, clearance: f64) -> Vec3 {
+    if from.x != 0.0 {
+        let x = if to.x < clearance { 0.0 } else { to.x };
+        return Vec3::new(x, to.y, to.z);
+    }
+    let across = Vec3::new(0.0, to.y - centre.y, to.z - centre.z);
+    let direction = across.try_normalize(1e-9 * radius).unwrap_or_else(Vec3::y);
+    let reach = (radius * radius - centre.x * centre.x).max(0.0).sqrt();
+    Vec3::new(0.0, centre.y, centre.z) + direction * reach
+}
 
 /// Returns the distance of a point from the nearest edge or point of the skeleton.
 fn distance_to_skeleton(skeleton: &ProtectedSkeleton, p: Vec3) -> f64 {
@@ -281,19 +330,29 @@ fn distance_to_skeleton(skeleton: &ProtectedSkeleton, p: Vec3) -> f64 {
     best.sqrt()
 }
 
-/// Returns body-centred cubic points with cube edge `a`, centred in the box. A minute fixed offset keeps
-/// them from being cospherical, which spares the exact predicates their slow path.
-fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64) -> Vec<Vec3> {
-    let centre = (lo + hi) / 2.0;
-    let n: [i64; 3] = std::array::from_fn(|k| ((hi[k] - lo[k]) / a / 2.0).ceil() as i64 + 1);
+/// Returns body-centred cubic points with cube edge `a`, centred in the box, or beginning with a layer of corners at x = 0
+/// if `halved`. A minute fixed offset keeps them from being cospherical, which spares the exact predicates their
+/// slow path.
+fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64, halved: bool) -> Vec<Vec3> {
+    let mut centre = (lo + hi) / 2.0;
+    let mut n: [i64; 3] = std::array::from_fn(|k| ((hi[k] - lo[k]) / a / 2.0).ceil() as i64 + 1);
+    let mut first = -n[0];
+    if halved {
+        (centre.x, first) = (0.0, 0);
+        n[0] = (hi.x / a).ceil() as i64 + 1;
+    }
     let mut points = Vec::new();
     for half in 0..2 {
         for k in -n[2]..=n[2] {
             for j in -n[1]..=n[1] {
-                for i in -n[0]..=n[0] {
+                for i in first..=n[0] {
                     let grid = Vec3::new(i as f64, j as f64, k as f64)
                         + Vec3::repeat(0.5 * f64::from(half));
-                    points.push(centre + (grid + random_offset(i, j, k, half)) * a);
+                    let mut offset = random_offset(i, j, k, half);
+                    if halved && i == 0 && half == 0 {
+                        offset.x = 0.0;
+                    }
+                    points.push(centre + (grid + offset) * a);
                 }
             }
         }

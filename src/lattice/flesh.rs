@@ -6,6 +6,7 @@
 //! skin that the point lies in front of do not count.
 
 use super::samples::Samples;
+use super::symmetry::MirrorFrame;
 use crate::Vec3;
 use crate::surface::{OwnUnit, Surface};
 
@@ -40,23 +41,30 @@ pub(crate) struct FleshSample {
 
 impl FleshOwnership {
     /// Collects samples, in the order of their groups; `group` holds each cell's group ([`NO_CELL`] without copies).
+    /// `halved`: the cells fill one side of the plane x = 0.
     pub fn new(
         group: Vec<u32>,
         samples: &[FleshSample],
         vertex_owner: Vec<u32>,
         surface: &Surface,
+        halved: bool,
     ) -> Self {
         let groups = group
             .iter()
             .filter(|&&g| g != NO_CELL)
             .max()
             .map_or(0, |&g| g + 1);
+        // On a mirror plane at x = 0, the images of samples are rounded as they are.
+        let origin = match halved {
+            true => Vec3::new(0.0, surface.bounds().0.y, surface.bounds().0.z),
+            false => surface.bounds().0,
+        };
         let start = |g: u32| samples.partition_point(|s| s.group < g) as u32;
         let points = samples.iter().map(|s| (s.position, s.normal));
         Self {
             group,
             starts: (0..=groups).map(start).collect(),
-            samples: Samples::new(surface.bounds().0, points),
+            samples: Samples::new(origin, points),
             owners: samples.iter().map(|s| s.owner).collect(),
             vertex_owner,
             digest: digest(surface),
@@ -71,6 +79,11 @@ impl FleshOwnership {
         original: &Surface,
     ) -> Self {
         self.samples = self.samples.into_input_unit(unit);
+        self.for_surface(own, original)
+    }
+
+    /// Replaces a surface by the same one elsewhere.
+    fn for_surface(mut self, own: &Surface, original: &Surface) -> Self {
         // Rounding may weld vertices that are distinct in the input, and vice versa.
         let mut vertex_owner = vec![NO_CELL; original.welded().vertices.len()];
         let of = original
@@ -84,6 +97,41 @@ impl FleshOwnership {
         self.vertex_owner = vertex_owner;
         self.digest = digest(original);
         self
+    }
+
+    /// Appends the mirror images in x = 0 of all cells; replaces the cells that hold the welded vertices.
+    pub(super) fn reflect(mut self, vertex_owner: Vec<u32>) -> Self {
+        let count = self.group.len() as u32;
+        let groups = self.starts.len().saturating_sub(1) as u32;
+        let image = |g: &u32| if *g == NO_CELL { NO_CELL } else { g + groups };
+        let images: Vec<u32> = self.group.iter().map(image).collect();
+        self.group.extend(images);
+        let end = self.samples.len() as u32;
+        let starts: Vec<u32> = self.starts.iter().skip(1).map(|s| s + end).collect();
+        self.starts.extend(starts);
+        self.samples.add_images();
+        let owners: Vec<u32> = self.owners.iter().map(|o| o + count).collect();
+        self.owners.extend(owners);
+        self.vertex_owner = vertex_owner;
+        self
+    }
+
+    /// Converts flesh from the frame of a mirror plane to the own unit.
+    pub(super) fn into_own_frame(
+        mut self,
+        frame: &MirrorFrame,
+        moved: &Surface,
+        own: &Surface,
+    ) -> Self {
+        if frame.is_own() {
+            return self;
+        }
+        let (point, direction) = (
+            |p: &Vec3| frame.to_own(p),
+            |v: &Vec3| frame.direction_to_own(v),
+        );
+        self.samples = self.samples.into_frame(point, direction);
+        self.for_surface(moved, own)
     }
 
     /// Extends the flesh by cells without copies; replaces the cells that hold the welded vertices of the whole
@@ -179,7 +227,8 @@ mod tests {
                 });
             }
         }
-        FleshOwnership::new(vec![NO_CELL, 0, 0], &samples, vec![1, 2, NO_CELL], surface)
+        let owners = vec![1, 2, NO_CELL];
+        FleshOwnership::new(vec![NO_CELL, 0, 0], &samples, owners, surface, false)
     }
 
     fn triangle(x: f64) -> Surface {

@@ -2,7 +2,7 @@
 //! Lattices from arrays: stored ownership of flesh, and bones found by position.
 
 use super::bones::WELD_DISTANCE;
-use super::{BoneChains, CellParts, FleshOwnership, Lattice, LatticeError};
+use super::{BoneChains, CellParts, FleshOwnership, Lattice, LatticeError, MirrorPlane};
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;
 use crate::skeleton::Skeleton;
@@ -14,20 +14,29 @@ impl Lattice {
     /// # Errors
     /// [`LatticeError::Copies`] if they belong to a lattice with other cells.
     pub fn with_copies(mut self, copies: &[u8]) -> Result<Self, LatticeError> {
-        let (flesh, parts): (FleshOwnership, Option<CellParts>) =
+        let (flesh, parts, plane): (FleshOwnership, Option<CellParts>, Option<MirrorPlane>) =
             store::unpack(copies).ok_or(LatticeError::Copies)?;
         let cells = self.cells.len();
-        if !(flesh.fits(cells) && parts.as_ref().is_none_or(|p| p.fits(cells))) {
+        let fits = flesh.fits(cells)
+            && parts.as_ref().is_none_or(|p| p.fits(cells))
+            && plane.is_none_or(|p| self.may_be_mirrored(&p));
+        if !fits {
             return Err(LatticeError::Copies);
         }
-        (self.flesh, self.parts) = (Some(flesh), parts);
+        (self.flesh, self.parts, self.mirror_plane) = (Some(flesh), parts, plane);
         Ok(self)
     }
 
     /// Serialises the ownership of flesh among overlapping cells, for [`with_copies`](Self::with_copies);
     /// `None` for a lattice that was built from arrays.
     pub fn copies(&self) -> Option<Vec<u8>> {
-        store::pack(&(self.flesh.as_ref()?, &self.parts))
+        store::pack(&(self.flesh.as_ref()?, &self.parts, &self.mirror_plane))
+    }
+
+    /// Returns whether the cells have the form of a mirrored lattice: two halves of tetrahedra.
+    pub(crate) fn may_be_mirrored(&self, plane: &MirrorPlane) -> bool {
+        let tetrahedra = self.cells.iter().all(|c| c.corners().len() == 4);
+        plane.is_valid() && tetrahedra && self.cells.len().is_multiple_of(2)
     }
 
     /// Finds the bones that lie on edges from head to tail: chains of vertices within the welding distance of

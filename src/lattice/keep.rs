@@ -11,19 +11,21 @@ use crate::surface::Surface;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Returns for each tetrahedron whether it is kept.
+/// Returns for each tetrahedron whether it is kept. `halved`: also if its mirror image in x = 0 is.
 pub(crate) fn select(
     x: &[Vec3],
     tets: &[[u32; 4]],
     surface: &Surface,
     grid: &DistanceGrid,
     skeleton: &ProtectedSkeleton,
-    h: f64,
+    (h, halved): (f64, bool),
 ) -> Vec<bool> {
     let mut keep: Vec<bool> = tets
         .par_iter()
         .map_init(Vec::new, |near, t| {
-            meets_domain(&t.map(|v| x[v as usize]), surface, grid, h, near)
+            let corners = t.map(|v| x[v as usize]);
+            meets_domain(&corners, surface, grid, h, near)
+                || halved && meets_domain(&mirror_image(&corners), surface, grid, h, near)
         })
         .collect();
     visit_face_sides(x, tets, skeleton, |t, _, fleshy| keep[t] = fleshy);
@@ -115,6 +117,11 @@ fn meets_domain(
     // A tetrahedron without a triangle in it is entirely inside or outside, except at holes and thin layers. There Ω
     // ends away from triangles, and a few samples decide.
     hit || samples.iter().any(|&p| surface.contains(p))
+}
+
+/// Returns the mirror image in x = 0, as positive as the tetrahedron.
+fn mirror_image(x: &[Vec3; 4]) -> [Vec3; 4] {
+    [x[0], x[1], x[3], x[2]].map(|p| Vec3::new(-p.x, p.y, p.z))
 }
 
 /// Returns the centre, corners, edge centres and face centres.

@@ -7,7 +7,7 @@
 //! // An arm of flesh around two bones: `examples/shapes/arm.rs`.
 //! let (surface, skeleton) = (surface()?, skeleton()?);
 //! let skin = skin(&surface)?;
-//! let settings = EncloseSettings { cells_across: 8.0 };
+//! let settings = EncloseSettings { cells_across: 8.0, ..EncloseSettings::default() };
 //! let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)?;
 //! assert!(lattice.check(&surface, &skeleton).is_empty());
 //!
@@ -26,8 +26,9 @@
 //! [`Lattice::check`] tests the four conditions; [`Lattice::embed`] expresses points by cell corners.
 //!
 //! Guaranteed for an enclosed lattice: every vertex of the surface lies in a cell; every used bone is a chain of edges;
-//! no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry, and cells as good as those of
-//! a mesh generator that may move the bones.
+//! no cell is inverted; building it twice gives the same bits. A mirror-symmetric character gets a mirror-symmetric
+//! lattice where one with these properties is found. Not guaranteed: cells as good as those of a mesh generator that
+//! may move the bones.
 
 mod assemble;
 mod balls;
@@ -51,6 +52,7 @@ mod segments;
 mod sew;
 mod shells;
 mod split;
+mod symmetry;
 mod unit;
 mod vicinity;
 
@@ -69,6 +71,7 @@ pub(crate) use flesh::{FleshOwnership, NO_CELL};
 pub(crate) use parts::CellParts;
 pub(crate) use sew::LimbCells;
 pub use shells::FaceMesh;
+pub use symmetry::{MirrorPlane, Symmetry};
 pub(crate) use unit::{UnitCharacter, heading};
 
 use crate::Vec3;
@@ -195,6 +198,7 @@ pub struct Lattice {
     notes: Vec<String>,
     pub(crate) flesh: Option<FleshOwnership>,
     pub(crate) parts: Option<CellParts>,
+    pub(crate) mirror_plane: Option<MirrorPlane>,
 }
 
 impl Lattice {
@@ -234,6 +238,7 @@ impl Lattice {
             notes: Vec::new(),
             flesh: None,
             parts: None,
+            mirror_plane: None,
         })
     }
 
@@ -262,6 +267,20 @@ impl Lattice {
     /// Returns notes of the construction for the artist, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Returns the plane that mirrors the lattice onto itself; `None` if it was not built so.
+    ///
+    /// The second half of the cells are then the images of the first half, in the same order, with the last two corners
+    /// swapped.
+    pub fn mirror_plane(&self) -> Option<MirrorPlane> {
+        self.mirror_plane
+    }
+
+    /// Returns the cell whose mirror image a cell of the second half is.
+    pub(crate) fn mirror_original(&self, cell: u32) -> Option<u32> {
+        let half = self.cells.len() as u32 / 2;
+        self.mirror_plane.and_then(|_| cell.checked_sub(half))
     }
 
     /// Appends notes for the artist.

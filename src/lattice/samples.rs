@@ -59,6 +59,41 @@ impl Samples {
         self
     }
 
+    /// Appends the mirror images in x = 0 of all samples.
+    pub fn add_images(&mut self) {
+        let shift = (-2.0 * self.origin[0] / self.scale) as f32;
+        let image = |[x, y, z]: [f32; 3]| [shift - x, y, z];
+        self.positions.extend_from_within(..);
+        self.normals.extend_from_within(..);
+        let n = self.positions.len() / 2;
+        for p in &mut self.positions[n..] {
+            *p = image(*p);
+        }
+        for normal in &mut self.normals[n..] {
+            normal[0] = -normal[0];
+        }
+    }
+
+    /// Turns and moves the samples rigidly.
+    pub fn into_frame(
+        mut self,
+        point: impl Fn(&Vec3) -> Vec3,
+        direction: impl Fn(&Vec3) -> Vec3,
+    ) -> Self {
+        self.origin = point(&Vec3::from(self.origin)).into();
+        for p in &mut self.positions {
+            *p = direction(&Vec3::from(p.map(f64::from)))
+                .map(|x| x as f32)
+                .into();
+        }
+        for n in &mut self.normals {
+            *n = direction(&Vec3::from(n.map(f64::from)))
+                .map(|x| x.round() as i8)
+                .into();
+        }
+        self
+    }
+
     /// Returns whether samples read from a file are valid.
     pub fn is_valid(&self) -> bool {
         self.positions.iter().flatten().all(|x| x.is_finite())

@@ -66,15 +66,20 @@ impl ProtectedSkeleton {
 const MIN_SUBSEGMENT: f64 = 0.06;
 
 /// Cuts segments until all balls are empty. `faces` are triangles that must become faces of the cells; a bone that
-/// meets one ends at a corner.
-pub(crate) fn protect(segments: &[BoneSegment], faces: &[[Vec3; 3]], h: f64) -> ProtectedSkeleton {
+/// meets one ends at a corner. `halved`: the segments lie on one side of the plane x = 0, and what is on it stays on it.
+pub(crate) fn protect(
+    segments: &[BoneSegment],
+    faces: &[[Vec3; 3]],
+    h: f64,
+    halved: bool,
+) -> ProtectedSkeleton {
     let weld = WELD_DISTANCE * h;
-    let (points, ends) = join_ends(segments, weld);
+    let (points, ends) = join_ends(segments, weld, halved);
     let mut p = ProtectedSkeleton {
         points,
         ..Default::default()
     };
-    add_crossings(&mut p.points, segments, &ends, weld);
+    add_crossings(&mut p.points, segments, &ends, weld, halved);
     for face in faces {
         let corners = face.map(|x| find_or_add_point(&mut p.points, x, 1e-6 * h));
         let [a, b, c] = corners.map(|v| p.points[v as usize]);
@@ -82,7 +87,7 @@ pub(crate) fn protect(segments: &[BoneSegment], faces: &[[Vec3; 3]], h: f64) -> 
         p.faces.push(corners);
     }
     for &(a, b) in &ends {
-        let chain = points_on_segment(&p.points, a, b, weld);
+        let chain = points_on_segment(&p.points, a, b, weld, halved);
         let mut cut = vec![chain[0]];
         for w in chain.windows(2) {
             subdivide(&mut p.points, &mut cut, w[0], w[1], h);
@@ -101,13 +106,13 @@ pub(crate) fn protect(segments: &[BoneSegment], faces: &[[Vec3; 3]], h: f64) -> 
 
 /// Assigns each end of the segments to the first joint that can move to the middle of all its ends within `reach` of
 /// each. Returns the joints' positions, and the joints of each segment.
-fn join_ends(segments: &[BoneSegment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
+fn join_ends(segments: &[BoneSegment], reach: f64, halved: bool) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     let mut boxes: Vec<(Vec3, Vec3)> = Vec::new();
     let mut joint = |x: Vec3| {
         let wider = |b: &(Vec3, Vec3)| (b.0.inf(&x), b.1.sup(&x));
         let near = boxes.iter().position(|b| {
             let (lo, hi) = wider(b);
-            (hi - lo).norm() <= 2.0 * reach
+            (hi - lo).norm() <= 2.0 * reach && !(halved && (b.0.x == 0.0) != (x.x == 0.0))
         });
         match near {
             Some(i) => boxes[i] = wider(&boxes[i]),
@@ -131,12 +136,22 @@ fn find_or_add_point(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
 }
 
 /// Adds a joint midway between bones that cross without one.
-fn add_crossings(points: &mut Vec<Vec3>, segments: &[BoneSegment], ends: &[(u32, u32)], weld: f64) {
+fn add_crossings(
+    points: &mut Vec<Vec3>,
+    segments: &[BoneSegment],
+    ends: &[(u32, u32)],
+    weld: f64,
+    halved: bool,
+) {
     let joints = points.clone();
+    let in_plane = |e: (u32, u32)| joints[e.0 as usize].x == 0.0 && joints[e.1 as usize].x == 0.0;
     for i in 0..segments.len() {
         for j in 0..i {
             let (a, b) = (ends[i], ends[j]);
             if a.0 == a.1 || b.0 == b.1 || [a.0, a.1].iter().any(|x| *x == b.0 || *x == b.1) {
+                continue;
+            }
+            if halved && in_plane(a) != in_plane(b) {
                 continue;
             }
             let at = |k: u32| joints[k as usize];
@@ -169,17 +184,20 @@ fn closest_points(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
     (p, q)
 }
 
-/// Returns the points that a segment passes within `reach`, from head to tail.
-fn points_on_segment(points: &[Vec3], a: u32, b: u32, reach: f64) -> Vec<u32> {
+/// Returns the points that a segment passes within `reach`, from head to tail; `halved`: a segment in the plane x = 0
+/// has only points there.
+fn points_on_segment(points: &[Vec3], a: u32, b: u32, reach: f64, halved: bool) -> Vec<u32> {
     let (x, y) = (points[a as usize], points[b as usize]);
     if a == b {
         return vec![a];
     }
     let d = y - x;
+    let in_plane = halved && x.x == 0.0 && y.x == 0.0;
     let mut on: Vec<(f64, u32)> = points
         .iter()
         .enumerate()
         .filter(|&(k, _)| k as u32 != a && k as u32 != b)
+        .filter(|(_, p)| !in_plane || p.x == 0.0)
         .filter_map(|(k, p)| {
             let t = (p - x).dot(&d) / d.norm_squared();
             (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= reach).then_some((t, k as u32))
@@ -317,7 +335,7 @@ mod tests {
             let tail = [2.0 * r.cos(), 2.0 * r.sin(), 0.3];
             segments.push(segment(1 + i as u32, [0.0; 3], tail));
         }
-        let p = protect(&segments, &[], 0.8);
+        let p = protect(&segments, &[], 0.8, false);
         assert_protected(&p, &segments, 0.8);
         assert!(p.edges.len() < 120, "{}", p.edges.len());
     }
@@ -329,7 +347,7 @@ mod tests {
             segment(0, [0.0; 3], [2.0, 0.0, 0.0]),
             segment(1, [1.0, 0.004, 0.0], [1.0, 2.0, 0.0]),
         ];
-        let p = protect(&segments, &[], 0.5);
+        let p = protect(&segments, &[], 0.5, false);
         assert_protected(&p, &segments, 0.5);
         assert!(p.chains[0].contains(&p.chains[1][0]));
     }
@@ -340,14 +358,14 @@ mod tests {
             segment(0, [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
             segment(1, [0.1, -1.0, 0.0], [0.1, 1.0, 0.003]),
         ];
-        let p = protect(&segments, &[], 0.5);
+        let p = protect(&segments, &[], 0.5, false);
         assert_protected(&p, &segments, 0.5);
         assert!(p.chains[0].iter().any(|v| p.chains[1].contains(v)));
     }
 
     #[test]
     fn zero_length_bone_is_point() {
-        let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], &[], 0.5);
+        let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], &[], 0.5, false);
         assert_eq!(
             (p.chains[0].len(), p.edges.len(), p.points.len()),
             (1, 0, 1)

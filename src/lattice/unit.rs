@@ -2,7 +2,7 @@
 //! Conversion of characters to their own unit ([`OwnUnit`]) and of lattices back, so that scale has no
 //! influence.
 
-use super::{BoneChains, Lattice, LatticeError};
+use super::{BoneChains, Lattice, LatticeError, MirrorPlane};
 use crate::Vec3;
 use crate::geometry::aabb;
 use crate::geometry::tetrahedron::closest_on_segment;
@@ -75,6 +75,11 @@ impl OwnUnit {
             .flesh
             .map(|flesh| flesh.into_input_unit(self, &own.surface, surface));
         out.parts = lattice.parts.map(|parts| parts.into_input_unit(self));
+        out.mirror_plane = lattice.mirror_plane.map(|plane| {
+            let normal = self.heading.to_given(&plane.normal);
+            let offset = plane.offset * self.scale + normal.dot(&self.origin);
+            MirrorPlane { normal, offset }
+        });
         Ok(out)
     }
 

@@ -3,7 +3,7 @@
 
 use super::arrays::{
     List, WholeNumber, from_indices, from_points, read_finite_points, read_points, read_weights,
-    real,
+    real, text,
 };
 use super::csr::{Csr, scipy_arrays};
 use super::errors::{IntoPy, input_error, run_detached};
@@ -13,7 +13,9 @@ use super::lattice_by_hand::{
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use crate::lattice::{BoneChains, Cell, Embedding, EncloseSettings, Lattice, LatticeError};
+use crate::lattice::{
+    BoneChains, Cell, Embedding, EncloseSettings, Lattice, LatticeError, Symmetry,
+};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -121,6 +123,17 @@ pub(super) fn enclose_surface(
     Ok(PyLattice(Arc::new(lattice)))
 }
 
+/// Reads whether a lattice is mirrored.
+fn parse_symmetry(name: &str) -> PyResult<Symmetry> {
+    match name {
+        "auto" => Ok(Symmetry::Auto),
+        "off" => Ok(Symmetry::Off),
+        _ => Err(input_error(format!(
+            "symmetric: expected \"auto\" or \"off\", not '{name}'"
+        ))),
+    }
+}
+
 #[pymethods]
 impl PyLattice {
     #[new]
@@ -200,11 +213,13 @@ impl PyLattice {
     /// - `skin_weights[n,b]`: choose the bones, their virtual tips and the parts. As everywhere, each row counts by its shares and need not
     ///   sum to one.
     /// - `cells_across`: number of cells along the diagonal of the body's box, 2 to 64.
+    /// - `symmetric`: "auto": if bones and skin at rest are mirror images to a thousandth of the size, the lattice is its own mirror image,
+    ///   see `mirror_plane`. "off": it is built as a whole.
     ///
     /// The result is deterministic. It is built along the character's own axes, so a character turned about z gets the same lattice turned.
     /// Raises Cancelled, InputError, MotionError.
     #[staticmethod]
-    #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
+    #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None, symmetric="auto"))]
     fn enclose(
         py: Python<'_>,
         surface: &PySurface,
@@ -212,20 +227,19 @@ impl PyLattice {
         skin_weights: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
+        #[pyo3(from_py_with = text)] symmetric: &str,
     ) -> PyResult<Self> {
+        let settings = EncloseSettings {
+            cells_across,
+            symmetric: parse_symmetry(symmetric)?,
+        };
         enclose_surface(
             py,
             (surface, skeleton),
             skin_weights,
             progress,
             |surface, skeleton, skin, progress| {
-                Lattice::enclose(
-                    surface,
-                    skeleton,
-                    skin,
-                    EncloseSettings { cells_across },
-                    progress,
-                )
+                Lattice::enclose(surface, skeleton, skin, settings, progress)
             },
         )
     }
@@ -357,6 +371,15 @@ impl PyLattice {
     #[getter]
     fn copies<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         Some(PyBytes::new(py, &self.0.copies()?))
+    }
+
+    /// Plane that mirrors the lattice onto itself: (unit normal float64 [3], offset), with `normal · x = offset` in metres. None: it was not
+    /// built so. The second half of the cells are the images of the first half in the same order, with the last two vertices swapped.
+    #[getter]
+    fn mirror_plane<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, f64)> {
+        let plane = self.0.mirror_plane()?;
+        let normal: [f64; 3] = plane.normal.into();
+        Some((normal.to_vec().into_pyarray(py), plane.offset))
     }
 
     /// Remarks of the construction, one sentence each.

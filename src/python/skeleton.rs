@@ -108,7 +108,8 @@ impl PySkeleton {
     }
 
     /// Returns a skeleton whose arbitrary tails point where the flesh is; glTF and FBX know joints only. A tail points at the child with
-    /// most skin, or, for a leaf that sticks out, towards the middle of its skin. `skin_weights[n,b]`: weights of the surface's vertices.
+    /// most skin; if that is one of a mirrored pair, as a shoulder is, at a single one, as the neck; for a leaf that sticks out, towards the
+    /// middle of its skin. `skin_weights[n,b]`: weights of the surface's vertices.
     /// Raises Cancelled, InputError.
     #[pyo3(signature = (surface, skin_weights, progress=None))]
     fn refit_tails(

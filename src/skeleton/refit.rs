@@ -30,7 +30,8 @@ impl Skeleton {
     /// Returns the same bones with meaningful tails.
     ///
     /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most skin
-    /// weight, among children whose heads differ from the bone's own.
+    /// weight, among children whose heads differ from the bone's own. If that child is one of a pair, as a shoulder is,
+    /// a child that is not, as the neck, comes first.
     ///
     /// A bone without such a child keeps a tail that is mostly inside the body, unless the bone has no parent and is a
     /// stub: at most a tenth as long as the skin that it holds. Else its tail points to the centroid of the skin that
@@ -55,17 +56,10 @@ impl Skeleton {
             if joints().any(|(_, joint)| near(joint, self.tails[b]) && !near(joint, head)) {
                 continue;
             }
-            let heaviest = joints()
-                .filter(|(c, joint)| subtree[*c] > 0.0 && !near(*joint, head))
-                .reduce(|best, next| {
-                    if subtree[next.0] > subtree[best.0] {
-                        next
-                    } else {
-                        best
-                    }
-                });
-            tails[b] = match heaviest {
-                Some((_, joint)) => joint,
+            let carrying = |(c, joint): &(usize, Vec3)| subtree[*c] > 0.0 && !near(*joint, head);
+            let carrying: Vec<(usize, Vec3)> = joints().filter(carrying).collect();
+            tails[b] = match main_child(&carrying, &subtree, head, size) {
+                Some(joint) => joint,
                 None => {
                     let held = held_vertices(surface, skin, b as u32);
                     let kept = Some(self.tails[b])
@@ -197,6 +191,37 @@ fn tail_into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Optio
         .map(|l| head + direction * l)
 }
 
+/// Relative difference of the weights of two children, and difference of their distances in sizes, up to which they are
+/// a mirrored pair; those of symmetric characters.
+const PAIR_TOLERANCE: f64 = 1e-3;
+/// Smallest weight of a child that comes before a pair, as a share of the pair's: helpers carry less, necks more.
+const MIN_SINGLE_SHARE: f64 = 0.01;
+
+/// Returns the head of the child whose subtree carries most weight; instead of one of a pair, that of the heaviest child
+/// that is not.
+fn main_child(children: &[(usize, Vec3)], subtree: &[f64], head: Vec3, size: f64) -> Option<Vec3> {
+    type Child = (usize, Vec3);
+    let heavier = |best: Child, next: Child| match subtree[next.0] > subtree[best.0] {
+        true => next,
+        false => best,
+    };
+    let is_pair = |a: &Child, b: &Child| {
+        let (v, w) = (subtree[a.0], subtree[b.0]);
+        let reach = |c: &Child| (c.1 - head).norm();
+        (v - w).abs() <= PAIR_TOLERANCE * v.max(w)
+            && (reach(a) - reach(b)).abs() <= PAIR_TOLERANCE * size
+    };
+    let paired = |c: &Child| children.iter().any(|d| d.0 != c.0 && is_pair(c, d));
+    let heaviest = children.iter().copied().reduce(heavier)?;
+    if !paired(&heaviest) {
+        return Some(heaviest.1);
+    }
+    let enough = MIN_SINGLE_SHARE * subtree[heaviest.0];
+    let single = |c: &Child| !paired(c) && subtree[c.0] >= enough;
+    let single = children.iter().copied().filter(single).reduce(heavier);
+    Some(single.unwrap_or(heaviest).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +294,25 @@ mod tests {
         // Bone 0's tail is on bone 1's head, though bone 2 carries more; leaves lie inside.
         let s = chain(&[1.0, 2.0, 5.0], Vec3::x(), &[None, Some(0), Some(0)]);
         assert_eq!(s.refit_tails(&surface, &skin), s);
+    }
+
+    /// A chest ends in the neck, though either shoulder carries more; without a neck in one of the shoulders.
+    #[test]
+    fn refit_passes_over_pairs() {
+        let bone = |x: f64| match (x - 5.0).abs() {
+            off if off > 2.0 => 1 + u32::from(x > 5.0),
+            off if off < 0.7 => 3,
+            _ => 0,
+        };
+        let (surface, skin) = slab(4, bone);
+        let out = Vec3::new(0.0, 0.0, 5.0);
+        let parents = [None, Some(0), Some(0), Some(0)];
+        let s = chain(&[5.0, 3.0, 7.0, 5.5], out, &parents);
+        assert_eq!(s.refit_tails(&surface, &skin).tails()[0], s.heads()[3]);
+        // Off the middle by more than a thousandth of the size the heavier side decides.
+        let s = chain(&[5.0, 3.0, 7.1, 5.5], out, &parents);
+        let tail = s.refit_tails(&surface, &skin).tails()[0];
+        assert!(tail == s.heads()[1] || tail == s.heads()[2]);
     }
 
     /// A short bone without parent and children is extended into its skin, and one in a chain stays.

@@ -57,8 +57,18 @@ impl OwnUnit {
 
     /// Converts a surface to this unit; [`Surface::in_own_unit`] stores the result.
     pub(crate) fn convert_surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
-        let vertices = surface.vertices().iter().map(|p| self.to_own(p)).collect();
-        let mut own = Surface::new(vertices, surface.triangles().to_vec())?;
+        surface.map_in_own_unit(|p| self.to_own(p))
+    }
+}
+
+impl Surface {
+    /// Returns the surface with its vertices moved by a map into an own unit, or rigidly within one.
+    pub(crate) fn map_in_own_unit(
+        &self,
+        map: impl Fn(&Vec3) -> Vec3,
+    ) -> Result<Surface, SurfaceError> {
+        let vertices = self.vertices().iter().map(map).collect();
+        let mut own = Surface::new(vertices, self.triangles().to_vec())?;
         let _ = own.own.set(None);
         own.set_heading(Heading::ALIGNED);
         Ok(own)

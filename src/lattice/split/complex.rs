@@ -19,7 +19,7 @@ use crate::geometry::sets::DisjointSets;
 pub(super) struct Conflict(pub u32, pub u32);
 
 /// Smallest cosine between a normal and the direction to the other skin at which skin faces skin.
-const MIN_FACING_COSINE: f64 = 0.35;
+pub(super) const MIN_FACING_COSINE: f64 = 0.35;
 /// Largest number of skin samples compared, per side.
 const MAX_COMPARED_SAMPLES: usize = 64;
 /// Largest number of steps from copy to copy over which flesh connects two cells at a vertex.

@@ -14,6 +14,7 @@ mod complex;
 mod copies;
 mod flesh_graph;
 mod flows;
+mod plane;
 mod space;
 mod support;
 #[cfg(test)]
@@ -43,14 +44,12 @@ pub(crate) struct SplitInput<'a> {
     pub h: f64,
     /// Edges of the lattice on bones, with the bone; a single point if both ends are equal.
     pub bone_edges: &'a [(u32, u32, u32)],
+    /// Whether the cells fill one side of the plane x = 0, beyond which flesh goes on in their mirror images.
+    pub halved: bool,
 }
 
 /// Lattice whose cells each carry one part of the body.
 #[derive(Debug, Clone)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "tests look at what became of what")
-)]
 pub(crate) struct Split {
     /// Original vertices, then the copies. **A bone vertex keeps its number** at its bone; its copies, if any,
     /// are free vertices.
@@ -63,6 +62,8 @@ pub(crate) struct Split {
     pub group: Vec<u32>,
     /// Ownership of flesh among the copies.
     pub flesh: FleshOwnership,
+    /// For each vertex of half a lattice, whether it is on the plane and shared with the other half. Empty for a whole one.
+    pub shared: Vec<bool>,
 }
 
 /// Voxels per cell size, and (`MAX_VOXELS_ACROSS`) the most voxels per size of the surface, along an axis.
@@ -74,7 +75,7 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     const STAGE: &str = "separating parts";
     report_progress(progress, 0.0, STAGE)?;
     let spacing = (input.h / VOXELS_PER_CELL).max(input.surface.size() / MAX_VOXELS_ACROSS);
-    let tiling = Tiling::new(input.vertices, input.cells);
+    let tiling = Tiling::new(input.vertices, input.cells, input.halved);
     let space = VoxelSpace::new(input.surface, spacing);
     report_progress(progress, 0.3, STAGE)?;
     let part = StageProgress {
@@ -91,7 +92,13 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     // Every round removes a copy, so this ends.
     let split = loop {
         match merge(&edges, &samples, &space, &tiling, &copies, &flows) {
-            Ok((complex, pins)) => break number(complex, &pins, &samples, input.surface),
+            Ok((mut complex, pins)) => {
+                let shared = match input.halved {
+                    true => plane::shared_roots(&mut complex, &pins, &samples, &space),
+                    false => Vec::new(),
+                };
+                break number(complex, &pins, &shared, &samples, input.surface);
+            }
             Err(mut conflicts) => {
                 // From the last copy down, so that the numbers of the remaining ones stay valid.
                 conflicts.sort_by_key(|c| std::cmp::Reverse((c.1, c.0)));
@@ -134,6 +141,7 @@ fn merge<'a>(
 fn number(
     mut complex: CopyComplex,
     pins: &[(u32, u32)],
+    shared_roots: &[u32],
     samples: &FleshGraph,
     surface: &Surface,
 ) -> Split {
@@ -183,13 +191,18 @@ fn number(
     for (cell, &copy) in order.iter().enumerate() {
         of_copy[copy as usize] = cell as u32;
     }
-    let flesh = collect_flesh(copies, &order, &of_copy, samples, surface);
+    let flesh = collect_flesh(copies, &order, &of_copy, samples, surface, tiling.halved);
+    let mut shared = vec![false; if tiling.halved { vertices.len() } else { 0 }];
+    for &r in shared_roots {
+        shared[of_root[r as usize] as usize] = true;
+    }
     Split {
         vertices,
         original,
         cells,
         group,
         flesh,
+        shared,
     }
 }
 
@@ -199,6 +212,7 @@ fn collect_flesh(
     of_copy: &[u32],
     samples: &FleshGraph,
     surface: &Surface,
+    halved: bool,
 ) -> FleshOwnership {
     let owner = |s: usize| match copies.of_sample[s] {
         NO_CELL => NO_CELL,
@@ -228,5 +242,5 @@ fn collect_flesh(
         .collect();
     owned.sort_by_key(|s| s.group);
     let vertex_owner = (0..surface.welded().vertices.len()).map(owner).collect();
-    FleshOwnership::new(group, &owned, vertex_owner, surface)
+    FleshOwnership::new(group, &owned, vertex_owner, surface, halved)
 }

@@ -19,6 +19,8 @@ pub(super) struct Tiling<'a> {
     locator: Option<Locator>,
     /// Cells around each vertex, ascending.
     around: Vec<Vec<u32>>,
+    /// Whether the cells fill one side of the plane x = 0, beyond which flesh goes on.
+    pub halved: bool,
 }
 
 /// A vertex, an edge or a face of the tiling.
@@ -36,7 +38,7 @@ impl Simplex {
 }
 
 impl<'a> Tiling<'a> {
-    pub fn new(vertices: &'a [Vec3], cells: &'a [[u32; 4]]) -> Self {
+    pub fn new(vertices: &'a [Vec3], cells: &'a [[u32; 4]], halved: bool) -> Self {
         let maps = cells
             .iter()
             .map(|c| {
@@ -64,6 +66,7 @@ impl<'a> Tiling<'a> {
             maps,
             locator,
             around,
+            halved,
         }
     }
 
@@ -148,7 +151,13 @@ impl<'a> Tiling<'a> {
         found
     }
 
-    /// Returns all vertices, edges and faces that at least two cells share.
+    /// Returns whether some vertices lie on the plane beyond which flesh goes on.
+    pub fn is_on_plane(&self, vertices: impl IntoIterator<Item = u32>) -> bool {
+        let on = |v: u32| self.vertices[v as usize].x == 0.0;
+        self.halved && vertices.into_iter().all(on)
+    }
+
+    /// Returns all vertices, edges and faces that at least two cells share, and those on the plane of half a lattice.
     pub fn simplices(&self) -> Vec<Simplex> {
         let mut all: Vec<([u32; 3], u32)> = Vec::with_capacity(self.cells.len() * 14);
         for (c, corners) in self.cells.iter().enumerate() {
@@ -165,7 +174,10 @@ impl<'a> Tiling<'a> {
         }
         all.sort_unstable();
         all.chunk_by(|a, b| a.0 == b.0)
-            .filter(|group| group.len() > 1)
+            .filter(|group| {
+                let corners = group[0].0.into_iter().filter(|&v| v != NO_CELL);
+                group.len() > 1 || self.is_on_plane(corners)
+            })
             .map(|group| Simplex {
                 vertices: group[0].0,
                 cells: group.iter().map(|g| g.1).collect(),

@@ -442,7 +442,11 @@ impl PyMRep {
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyLattice> {
-        let (model, settings) = (&self.model, EncloseSettings { cells_across });
+        let settings = EncloseSettings {
+            cells_across,
+            ..EncloseSettings::default()
+        };
+        let model = &self.model;
         let bodies = (surface, skeleton);
         enclose_surface(
             py,

@@ -204,6 +204,7 @@ impl Fixture {
             surface: &self.surface,
             h: self.h,
             bone_edges: &self.bones,
+            halved: false,
         };
         split(input, &Silent).expect("not cancelled")
     }

@@ -95,7 +95,7 @@ fn split_assigns_points_to_leg() {
         })
     };
     let sides = [side(false), side(true)];
-    let tiling = Tiling::new(&f.vertices, &f.cells);
+    let tiling = Tiling::new(&f.vertices, &f.cells, false);
     let mut shared = 0;
     for i in 0..4000u64 {
         let unit = |k: u64| ((i * 3 + k + 1) as f64 * 0.754877666).fract();
@@ -310,6 +310,7 @@ fn split_can_be_cancelled() {
         surface: &f.surface,
         h: f.h,
         bone_edges: &f.bones,
+        halved: false,
     };
     assert_eq!(
         split(input, &|at: f64, _: &str| at < 0.5).err(),

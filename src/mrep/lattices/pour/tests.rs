@@ -3,12 +3,16 @@
 
 use super::*;
 use crate::Vec3;
+use crate::lattice::Symmetry;
 use crate::mrep::fixture::{arm, creature, ellipsoid};
 use crate::mrep::initial::chain::ChainSettings;
 use crate::mrep::{Atom, Figure};
 use crate::progress::Silent;
 
-const SETTINGS: EncloseSettings = EncloseSettings { cells_across: 10.0 };
+const SETTINGS: EncloseSettings = EncloseSettings {
+    cells_across: 10.0,
+    symmetric: Symmetry::Auto,
+};
 
 /// The arm's last two bones as a tube.
 fn lower_arm(angle: f64, map: impl Fn(Vec3) -> Vec3) -> (Surface, Skeleton, SkinWeights, Model) {
@@ -160,7 +164,10 @@ fn enclose_fills_several_limbs() {
     }
     let names = (0..5).map(|i| format!("limb {i}")).collect();
     let model = Model::from_figures(figures, names).unwrap();
-    let settings = EncloseSettings { cells_across: 16.0 };
+    let settings = EncloseSettings {
+        cells_across: 16.0,
+        ..EncloseSettings::default()
+    };
     let lattice = model
         .enclose(&surface, &skeleton, Some(&skin), settings, &Silent)
         .unwrap();
@@ -235,6 +242,7 @@ fn enclose_notes_limbs_left_out() {
     assert!(prism_count(&lattice) > 40);
     let wrong = EncloseSettings {
         cells_across: f64::NAN,
+        ..EncloseSettings::default()
     };
     assert!(
         model
