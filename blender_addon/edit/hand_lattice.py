@@ -67,22 +67,14 @@ def present_lattice(obj: bpy.types.Object) -> HandLattice:
 
 
 def boxes(around: Surroundings) -> HandLattice:
-    """Returns hexahedra along the longest chain of bones."""
+    """Returns hexahedra along a chain of bones: from the root on through the bone most in line with the one before."""
     skeleton = around.skeleton
     heads, tails = around.space.mesh(skeleton.heads), around.space.mesh(skeleton.tails)
-    parents, lengths = np.asarray(skeleton.parents), np.linalg.norm(tails - heads, axis=1)
     carried = np.asarray(around.weights).sum(axis=0) > 0.0
-    best, chain = -1.0, []
-    for leaf in range(len(parents)):
-        bones, above = [], leaf
-        while above >= 0:
-            bones.append(above)
-            above = int(parents[above])
-        bones = [bone for bone in reversed(bones) if carried[bone]]
-        if sum(lengths[bones]) > best:
-            best, chain = sum(lengths[bones]), bones
+    chain = logic.straightest_chain(heads, tails, np.asarray(skeleton.parents), carried)
+    lengths = np.linalg.norm(tails - heads, axis=1)
     joints: list[np.ndarray] = []
-    near = 1e-4 * max(best, 1e-12)
+    near = 1e-4 * max(float(lengths[chain].sum()), 1e-12)
     for bone in chain:
         for end in (heads[bone], tails[bone]):
             if not joints or np.linalg.norm(end - joints[-1]) > near:
@@ -131,6 +123,19 @@ def mesh_of(obj: bpy.types.Object) -> bpy.types.Object:
     if made is None:
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no lattice to edit: press Edit Lattice first")
     return made
+
+
+def has_edits(obj: bpy.types.Object | None) -> bool:
+    """Returns whether the editable mesh of `obj` holds edits that the flesh does not use, which another lattice would replace."""
+    made = None if obj is None else edited_mesh(obj)
+    if made is None or not made.thew.hand_lattice:
+        return False
+    vertices, faces = hand_mesh.read(made)
+    kept = HandLattice.unpack(made.thew.hand_lattice)
+    if vertices.shape != kept.vertices.shape:
+        return True
+    moved = np.abs(vertices - kept.vertices).max(initial=0.0) > 1e-6 * float(np.ptp(kept.vertices))
+    return bool(moved) or {logic.Face(face) for face in faces} != set(logic.cells_at_faces(kept.cells))
 
 
 def read(obj: bpy.types.Object) -> tuple[bpy.types.Object, HandLattice, list[int]]:

@@ -245,9 +245,9 @@ def before_render(scene, *_):
 
 
 def prepare(scene) -> None:
-    """Brings the flesh of a scene up to date; a dialog lists the characters that will show their plain skin."""
+    """Brings the flesh of a scene up to date; a dialog lists the characters that will show their plain skin, or earlier flesh."""
     updates.stop_update()
-    plain = []
+    told = []
     for obj in fleshes.objects(scene):
         if not session.is_shown(obj, render=True):
             continue
@@ -256,9 +256,11 @@ def prepare(scene) -> None:
         report_event(obj, flesh, Event.LOOKED_CLOSELY)
         if not updates.is_ready(obj, scene, flesh):
             session.hide(obj, flesh)
-            plain.append(f"“{obj.name}” is rendered without its flesh. {flesh.problem}")
-    if plain:
-        rendering.show_dialog("Thew", plain)
+            told.append(f"“{obj.name}” is rendered without its flesh. {flesh.problem}")
+        elif updates.keeps_last(flesh):
+            told.append(f"“{obj.name}” is rendered with its flesh of earlier settings. {flesh.problem}")
+    if told:
+        rendering.show_dialog("Thew", told)
 
 
 @persistent

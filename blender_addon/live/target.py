@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mesh that the artist means: the active one, one that the active armature moves, or the one whose lattice is active.
+"""The mesh that the artist means: the active one, one that the active armature moves, or the one whose lattice or pin is active.
 
 Importers of glTF leave an empty active that the armature hangs on; it stands for the armature.
 """
@@ -17,12 +17,23 @@ def target_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
     active = target_armature(context)
     if active is None:
         active = context.view_layer.objects.active
-        shown = None if active is None else active.thew.lattice_of
-        return active if shown is None or shown.name not in context.scene.objects else shown
+        return active if active is None else mesh_of_helper(active, context.scene) or active
     chosen = active.thew.chosen
     if chosen is not None and chosen.name in context.scene.objects and is_moved_by(chosen, active):
         return chosen
     return next(iter(moved_meshes(active, context.scene)), active)
+
+
+def mesh_of_helper(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """Returns the mesh whose lattice `obj` shows, or whose flesh a pin made `obj` for holds; None for other objects."""
+    shown = obj.thew.lattice_of
+    if shown is not None:
+        return shown if shown.name in scene.objects else None
+    if obj.type != "EMPTY":
+        return None
+    return next(
+        (each for each in fleshes.objects(scene) if any(pin.made and pin.target == obj for pin in each.thew.pins)), None
+    )
 
 
 def target_armature(context: bpy.types.Context) -> bpy.types.Object | None:

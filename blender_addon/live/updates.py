@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..logic.errors import Cancelled, Refusal
-from ..logic.native import EXPECTED_ERRORS
+from ..logic.native import EXPECTED_ERRORS, thew
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
 from ..scene import frame_dependence, poses, reading, windows
@@ -82,8 +82,7 @@ def is_ready(obj, scene, flesh) -> bool:
     """Returns whether the clip can be shown now; updates it at once (without a window, in a render) or later."""
     try:
         if not validity.is_outdated(obj, scene, flesh, shows_rest_only(obj)):
-            if flesh.condition.switch is Switch.OFF:
-                jobs.settle(obj, flesh, scene)
+            recover(obj, scene, flesh)
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
@@ -93,23 +92,37 @@ def is_ready(obj, scene, flesh) -> bool:
         return False
     condition = flesh.condition
     hopeless = (
-        condition.build is Build.FAILED
+        condition.build is not Build.OPEN
         and condition.is_trusted
         and flesh.failed_inputs == validity.update_inputs(obj, scene)
     )
     if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
             expect(obj)
-        return flesh.clip is not None and not hopeless
+        return flesh.clip is not None and (not hopeless or keeps_last(flesh))
     if hopeless:
-        return False
+        return keeps_last(flesh)
     try:
         with rendering.show_progress() as progress:
             finish(jobs.update(obj, scene, layer, flesh, shows_rest_only(obj)), progress)
         return True
     except EXPECTED_ERRORS as error:
         give_up(obj, scene, flesh, error)
-        return False
+        return keeps_last(flesh)
+
+
+def keeps_last(flesh) -> bool:
+    """Returns whether the last good flesh is in view, because a setting was refused."""
+    return flesh.condition.build is Build.DECLINED and flesh.condition.is_showable
+
+
+def recover(obj, scene, flesh) -> None:
+    """Ends the report on a failed update once settings and mesh are again those of the flesh."""
+    changed_back = flesh.condition.build is not Build.OPEN and flesh.failed_inputs != validity.update_inputs(obj, scene)
+    if changed_back:
+        flesh.problem = ""
+    if changed_back or flesh.condition.switch is Switch.OFF:
+        jobs.settle(obj, flesh, scene)
 
 
 def shows_rest_only(obj) -> bool:
@@ -118,13 +131,25 @@ def shows_rest_only(obj) -> bool:
 
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
-    """Handles a failed update: the same is not tried again before something changes."""
+    """Handles a failed update: the same is not tried again before something changes.
+
+    Where a setting was refused and mesh and bones are those of the flesh in view, this stays.
+    """
     flesh.failed_inputs = validity.update_inputs(obj, scene)
+    if is_refused_setting(error) and validity.fits_mesh(obj, scene, flesh):
+        report_event(obj, flesh, Event.DECLINED)
+        jobs.fail(obj, flesh, error)
+        return
     report_event(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
         jobs.refuse(obj, flesh, error)
     else:
         jobs.fail(obj, flesh, error)
+
+
+def is_refused_setting(error: BaseException) -> bool:
+    """Returns whether an update failed for its inputs, not in its work."""
+    return isinstance(error, Refusal) or (thew is not None and isinstance(error, thew.InputError))
 
 
 # updates in a window ------------------------------------------------------------------------------------------------
@@ -259,6 +284,7 @@ def start_next() -> bool:
         flesh = fleshes.state_of(obj)
         try:
             if not validity.is_outdated(obj, scene, flesh):
+                recover(obj, scene, flesh)
                 continue
             if windows.is_playing() and validity.is_behind(obj, scene, flesh):
                 state.read_in_playback.add(obj.session_uid)

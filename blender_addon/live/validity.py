@@ -8,10 +8,12 @@ from dataclasses import replace
 import bpy
 
 from ..logic.names import describe
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
 from ..saved import bakes as saved_bakes
 from ..scene import colliders, contact_exclusions, groups, reading, rig_controls, windows
+from ..scene.character import read_character
 from .build_settings import BuildSettings
 from .flesh import Flesh
 from .resting import POSE_CHANGED_TEXT
@@ -110,6 +112,20 @@ def mesh_holds(obj, flesh: Flesh) -> bool:
     if flesh.character is None or flesh.mesh_uid != obj.data.session_uid:
         return False
     return flesh.condition.mesh is Mesh.READ and not names_changed(obj, flesh)
+
+
+def fits_mesh(obj, scene, flesh: Flesh) -> bool:
+    """Returns whether flesh can be shown on the mesh and bones as they are now; reads them where they may have been edited."""
+    if flesh.character is None or not flesh.condition.is_showable or flesh.mesh_uid != obj.data.session_uid:
+        return False
+    if mesh_holds(obj, flesh):
+        return True
+    try:
+        subject = reading.subject(obj, reading.view_layer(scene))
+        now = read_character(subject, scene, bpy.context.evaluated_depsgraph_get)
+    except EXPECTED_ERRORS:
+        return False
+    return now.digest == flesh.character.digest
 
 
 def controls_moved(obj, flesh: Flesh) -> bool:

@@ -46,9 +46,9 @@ def cost_text(levels: int, adaptive: bool) -> str:
     """Returns what Fine Detail costs, in words; "" without it."""
     if levels == 0:
         return ""
-    longer = {1: "about ten", 2: "about a hundred", 3: "many hundred"}[levels]
-    text = f"With Fine Detail {levels} a step takes {longer} times as long, and the body as much more memory"
-    return f"{text}; Adaptive takes a part of that time" if adaptive else text
+    more = {1: "about ten", 2: "about a hundred", 3: "many hundred"}[levels]
+    text = f"Fine Detail {levels} takes {more} times the time and memory"
+    return f"{text}; Adaptive saves part of the time" if adaptive else text
 
 
 def function_notes(flesh: Any) -> list[str]:

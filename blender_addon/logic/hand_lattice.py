@@ -154,8 +154,9 @@ def describe_faults(violations, to_mesh, hand: HandLattice | None = None) -> Fau
     )
     more = f", and at {plural(same, 'other place')}" if same else ""
     others = sorted({v.condition for v in violations} - {first.condition}, key=ORDER.index)
-    also = "".join(f". Also broken: {CONDITIONS[c]}" for c in others)
-    text = f"{CONDITIONS[first.condition]}: {wrong}{bone}{where}{more}. {remedy[0].upper()}{remedy[1:]}{also}"
+    also = f". Broken too: {', '.join(f'“{CONDITIONS[c]}”' for c in others)}" if others else ""
+    broken = f"“{CONDITIONS[first.condition]}” is broken"
+    text = f"{broken}: {wrong}{bone}{where}{more}. {remedy[0].upper()}{remedy[1:]}{also}"
     lines, points = [np.zeros((0, 2, 3))], [np.zeros((0, 3))]
     for violation in violations:
         places = to_mesh(violation.places) if len(violation.places) else points[0]
@@ -311,6 +312,28 @@ def distance_to_segment(points: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.
     axis = b - a
     along = np.clip((points - a) @ axis / max(float(axis @ axis), 1e-300), 0.0, 1.0)
     return np.linalg.norm(points - a - along[:, None] * axis, axis=1)
+
+
+def straightest_chain(heads: np.ndarray, tails: np.ndarray, parents: np.ndarray, carried: np.ndarray) -> list[int]:
+    """Returns the bones of a chain: from a root on through the child most in line with its parent, as a spine runs.
+
+    Only bones that are `carried`, bool[b], count. Of the chains of several roots the longest is returned.
+    """
+    lengths = np.linalg.norm(tails - heads, axis=1)
+    ways = (tails - heads) / np.maximum(lengths, 1e-12)[:, None]
+    children: dict[int, list[int]] = {}
+    for bone in np.flatnonzero(carried).tolist():
+        above = int(parents[bone])
+        while above >= 0 and not carried[above]:
+            above = int(parents[above])
+        children.setdefault(above, []).append(bone)
+    best: list[int] = []
+    for root in children.get(-1, []):
+        chain = [root]
+        while below := children.get(chain[-1]):
+            chain.append(max(below, key=lambda bone: float(ways[bone] @ ways[chain[-1]])))
+        best = max(best, chain, key=lambda bones: float(lengths[bones].sum()))
+    return best
 
 
 def boxes_along(joints: np.ndarray, skin: np.ndarray, margin: float = 0.15) -> HandLattice:

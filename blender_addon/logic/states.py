@@ -49,6 +49,7 @@ class Build(IdentityEnum):
 
     OPEN = auto()
     FAILED = auto()  # not with the same settings
+    DECLINED = auto()  # the same, for a setting that was refused: the last good flesh stays in view
 
 
 class Switch(IdentityEnum):
@@ -93,6 +94,7 @@ class Event(IdentityEnum):
     CLIP_MADE = auto()  # up to date, including the clip
     CLIP_KEPT = auto()  # up to date except the clip, which lags behind the rigs
     FAILED = auto()  # an update failed
+    DECLINED = auto()  # an update failed for a setting that was refused, on the mesh of the flesh in view
     REFUSED = auto()  # the object, as it is, cannot be shown with flesh
     ACCEPTED = auto()  # it can be shown
     WROTE = auto()  # offsets were written to the mesh, or removed
@@ -157,6 +159,9 @@ class ImpossibleError(RuntimeError):
 
 REGIONS = (Clip, Mesh, Motion, Build, Switch, Pose, Echo)
 
+#: Moves of the last update's result once another attempt is worth it.
+REOPENED = {state: Transition(Build.OPEN) for state in (Build.FAILED, Build.DECLINED)}
+
 #: Transitions; in every other state an event leaves a region as it is.
 TRANSITIONS: dict[Event, dict[State, Transition]] = {
     Event.MESH_UPDATED: {
@@ -177,32 +182,40 @@ TRANSITIONS: dict[Event, dict[State, Transition]] = {
     Event.UNDONE: {
         Mesh.READ: Transition(Mesh.TOUCHED, (Effect.WAIT,)),
         Mesh.TOUCHED: Transition(Mesh.TOUCHED, (Effect.WAIT,)),
-        Build.FAILED: Transition(Build.OPEN),
+        **REOPENED,
     },
     Event.MESH_READ: {Mesh.TOUCHED: Transition(Mesh.READ)},
     Event.MOTION_READ: {state: Transition(Motion.READ) for state in (Motion.EDITED, Motion.KEYED, Motion.DIFFERS)},
     Event.BODY_MADE: {
         **{state: Transition(Clip.NONE) for state in Clip},
-        Build.FAILED: Transition(Build.OPEN),
+        **REOPENED,
     },
     Event.CLIP_MADE: {
         **{state: Transition(Clip.CURRENT) for state in Clip},
-        Build.FAILED: Transition(Build.OPEN),
+        **REOPENED,
     },
     Event.CLIP_KEPT: {
         **{state: Transition(Clip.BEHIND) for state in Clip if state is not Clip.NONE},
-        Build.FAILED: Transition(Build.OPEN),
+        **REOPENED,
     },
     # A failed update is not tried again before something changes; edited curves are checked before a render.
     Event.FAILED: {
         Mesh.TOUCHED: Transition(Mesh.READ),
         Motion.KEYED: Transition(Motion.EDITED),
         Motion.DIFFERS: Transition(Motion.EDITED),
-        Build.OPEN: Transition(Build.FAILED, (Effect.HIDE,)),
-        Build.FAILED: Transition(Build.FAILED, (Effect.HIDE,)),
+        **{state: Transition(Build.FAILED, (Effect.HIDE,)) for state in Build},
+    },
+    Event.DECLINED: {
+        Mesh.TOUCHED: Transition(Mesh.READ),
+        Motion.KEYED: Transition(Motion.EDITED),
+        Motion.DIFFERS: Transition(Motion.EDITED),
+        **{state: Transition(Build.DECLINED) for state in Build},
     },
     Event.REFUSED: {Switch.ON: Transition(Switch.OFF, (Effect.SWITCH,))},
-    Event.ACCEPTED: {Switch.OFF: Transition(Switch.ON, (Effect.SWITCH,))},
+    Event.ACCEPTED: {
+        Switch.OFF: Transition(Switch.ON, (Effect.SWITCH,)),
+        **REOPENED,
+    },
     Event.WROTE: {Echo.NONE: Transition(Echo.OURS)},
     Event.EVALUATED: {Echo.OURS: Transition(Echo.NONE)},
     Event.CLIP_SHOWN: {Pose.OTHER: Transition(Pose.SIMULATED)},
@@ -215,6 +228,8 @@ IMPOSSIBLE: dict[tuple[State, Event], str] = {
     (Clip.MISFIT, Event.POSE_DIFFERS): "A clip of another mesh or skeleton is compared with no pose",
     (Clip.NONE, Event.CLIP_KEPT): "There is no clip that could be kept",
     (Clip.NONE, Event.CLIP_SHOWN): "There is no clip to show",
+    (Clip.NONE, Event.DECLINED): "There is no good flesh that could stay in view",
+    (Clip.MISFIT, Event.DECLINED): "Flesh of another mesh or skeleton cannot stay in view",
     (Clip.MISFIT, Event.CLIP_SHOWN): "A clip of another mesh or skeleton cannot be shown",
 }
 

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..edit import hand_lattice as edit
-from ..live import lattice_faults
+from ..live import lattice_faults, target
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
@@ -27,10 +27,30 @@ class THEW_OT_lattice_edit(QuickJob, bpy.types.Operator):
         "Lattice to begin with",
         items=(
             ("PRESENT", "Present Lattice", "The cells that the flesh has now"),
-            ("BOXES", "Boxes along Bones", "Hexahedra along the longest chain of bones; other bones are yours to add"),
+            (
+                "BOXES",
+                "Boxes along Bones",
+                "Hexahedra from the root along the bones most in line; other bones are yours to add",
+            ),
         ),
         default="PRESENT",
     )
+
+    def invoke(self, context, event):
+        """Asks before edits are replaced that the flesh does not use."""
+        try:
+            edited = edit.has_edits(target.target_mesh(context))
+        except Refusal:
+            edited = False  # of a damaged lattice nothing is kept
+        if not edited:
+            return self.execute(context)
+        return context.window_manager.invoke_confirm(
+            self,
+            event,
+            title="Replace the edited lattice?",
+            message="It has edits that were not taken by Use This Lattice",
+            confirm_text="Replace",
+        )
 
     def edit(self, context, obj):
         around = edit.surroundings(context, obj)

@@ -209,7 +209,8 @@ class QuickJob(Job):
             result = self.edit(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
-        windows.redraw()
+        finally:
+            windows.redraw()  # a refusal may draw what is wrong
         return self.report_success(obj, result)
 
     def edit(self, context: bpy.types.Context, obj: bpy.types.Object):

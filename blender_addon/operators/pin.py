@@ -25,7 +25,7 @@ class THEW_OT_pin_point(QuickJob, bpy.types.Operator):
     bl_label = "Pin to Empty"
     bl_description = (
         "Hold a point of the skin by a new Empty, to be moved and keyed: the active vertex in edit mode, otherwise the vertex "
-        "nearest to the 3D cursor"
+        "nearest to the 3D cursor (Shift and right mouse button)"
     )
 
     vertex: fresh_property(
@@ -48,7 +48,7 @@ class THEW_OT_pin_point(QuickJob, bpy.types.Operator):
         if vertex >= len(shown):
             raise Refusal(f"{describe(obj)} has no vertex {vertex}: it has {plural(len(shown), 'vertex', 'vertices')}")
         name = free_name("Pin", [pin.name for pin in obj.thew.pins])
-        empty = bpy.data.objects.new(f"{obj.name} {name}", None)
+        empty = bpy.data.objects.new(f"{name} of {obj.name}", None)
         empty.empty_display_type, empty.empty_display_size = "SPHERE", EMPTY_SIZE * max(obj.dimensions)
         empty.location = shown[vertex]
         context.scene.collection.objects.link(empty)
@@ -57,6 +57,8 @@ class THEW_OT_pin_point(QuickJob, bpy.types.Operator):
         points = scene_pins.points_on(obj, np.array([vertex]), matrix, depsgraph)
         pin = add(obj, name, points, empty)
         pin.made = True
+        if context.mode == "OBJECT":
+            choose(context, empty)
         return f"Vertex {vertex} of {describe(obj)} is held by {describe(empty)}: move and key it."
 
 
@@ -135,6 +137,13 @@ def add(obj, name: str, points, target: bpy.types.Object, bone: str = "") -> sav
     obj.thew.active_pin = len(obj.thew.pins) - 1
     pin.target = target
     return pin
+
+
+def choose(context, obj: bpy.types.Object) -> None:
+    """Makes an object the active and only selected one, to be moved at once."""
+    for other in context.view_layer.objects:
+        other.select_set(other == obj)
+    context.view_layer.objects.active = obj
 
 
 def remove(obj, index: int) -> None:

@@ -11,6 +11,9 @@ from ..logic.spaces import transform
 from .viewing import Drawing, Overlay, draw_all
 
 FAULT_COLOUR = (1.0, 0.1, 0.1, 1.0)
+#: Sizes of single points and of many, pixels, and the number from which they are many: where a part of the skin lies outside the
+#: lattice, each of its vertices is a point, and large ones would hide the body.
+POINT_SIZE, SMALL_POINT_SIZE, MANY_POINTS = 9.0, 2.5, 60
 
 
 def draw(context: bpy.types.Context) -> None:
@@ -27,7 +30,8 @@ def drawings(obj: bpy.types.Object) -> list[Drawing]:
         return []
     matrix = np.array(obj.matrix_world)
     lines = transform(matrix, faults.lines.reshape(-1, 3)).reshape(-1, 2, 3)
-    return [(lines, FAULT_COLOUR, 3.0), (transform(matrix, faults.points), FAULT_COLOUR, 9.0)]
+    size = POINT_SIZE if len(faults.points) < MANY_POINTS else SMALL_POINT_SIZE
+    return [(lines, FAULT_COLOUR, 3.0), (transform(matrix, faults.points), FAULT_COLOUR, size)]
 
 
 OVERLAYS = (Overlay(draw, lattice_faults.known),)

@@ -8,15 +8,16 @@ import bpy
 from ..live import lattice_faults
 from ..logic.errors import sentence
 from ..saved.hand_lattice import edited_mesh
+from ..scene.reading import armature_of
 from .layouts import draw_text
 from .panel_places import panels
 
 
 def draw_lattice(layout, _context, obj, width: int) -> None:
-    """Draws which lattice is in use, and the tools that make one by hand."""
+    """Draws which lattice is in use, and the tools that make one by hand. Messages stand below: no row moves under the mouse."""
     settings = obj.thew
     layout.column().prop(settings, "show_lattice")
-    text = "The flesh uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
+    text = "Uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
     draw_text(layout.column(align=True), text, width, icon="MESH_GRID")
     if not settings.use_hand_lattice:
         column = layout.column()
@@ -25,7 +26,12 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
     column = layout.column(align=True)
     column.operator("thew.lattice_edit", icon="EDITMODE_HLT").source = "PRESENT"
     column.operator("thew.lattice_edit", text="Boxes along Bones", icon="MESH_CUBE").source = "BOXES"
-    if edited_mesh(obj) is not None:
+    edited, armature = edited_mesh(obj) is not None, armature_of(obj)
+    if edited:
+        if armature is not None:
+            row = layout.row(align=True)
+            row.use_property_split = False  # both words fit only without a label before them
+            row.prop(armature.data, "pose_position", expand=True)
         column = layout.column(align=True)
         row = column.row(align=True)
         row.operator("thew.lattice_add_cell", icon="ADD")
@@ -36,6 +42,13 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
         layout.operator("thew.lattice_automatic", icon="LOOP_BACK")
     elif settings.hand_lattice:
         layout.column().prop(settings, "use_hand_lattice")
+    if edited and armature is not None and armature.data.pose_position == "POSE":
+        draw_text(
+            layout.column(align=True),
+            "The lattice stands around the character at rest: press Rest Position to see both in one place",
+            width,
+            icon="INFO",
+        )
     faults = lattice_faults.of(obj)
     if faults is not None:
         column = layout.column(align=True)
@@ -43,6 +56,6 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
         draw_text(column, sentence(faults.text), width, icon="ERROR")
 
 
-CLASSES = (*panels("Lattice", draw_lattice, 6),)
+CLASSES = (*panels("Lattice", draw_lattice, 7),)
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

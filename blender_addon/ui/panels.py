@@ -280,7 +280,7 @@ def draw_details(layout, context, obj, width: int) -> None:
         notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
     elif told.to_read:
         notes.append(told.text)
-    notes += obj.thew.made.notes.splitlines()
+    notes += [note for note in obj.thew.made.notes.splitlines() if note not in notes]
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
@@ -333,13 +333,13 @@ class THEW_PT_physics(MainPanel, Physics, bpy.types.Panel):
 CLASSES = (
     THEW_PT_sidebar,
     THEW_PT_physics,
-    # Rigs and limbs (`rig_panel`, `limb_panel`) come fifth.
+    # Rigs and limbs (`rig_panel`, `limb_panel`) come fifth, `pin_panel` sixth, `hand_panel` seventh.
     *panels("Details", draw_details, 0),
     *panels("Look", draw_look, 1),
     *panels("Regions", draw_regions, 2),
     *panels("Contact", draw_contact, 3, header=draw_switch),
     *panels("Bake", draw_bake, 4),
-    *panels("Advanced", draw_advanced, 7),
+    *panels("Advanced", draw_advanced, 8),
 )
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -24,7 +24,7 @@ class THEW_UL_pins(bpy.types.UIList):
 
 
 def draw_pins(layout, _context, obj, width: int) -> None:
-    """Draws the list of pins and the settings of the chosen one."""
+    """Draws the list of pins and the settings of the chosen one. Messages stand below: no row moves under the mouse."""
     row = layout.row()
     row.template_list("THEW_UL_pins", "", obj.thew, "pins", obj.thew, "active_pin", rows=2)
     column = row.column(align=True)
@@ -33,9 +33,10 @@ def draw_pins(layout, _context, obj, width: int) -> None:
     row.operator("thew.pin_point", icon="EMPTY_AXIS")
     row.operator("thew.pin_group", icon="GROUP_VERTEX")
     pin = saved.active_pin(obj)
-    told = layout.column(align=True)
     if pin is not None:
         draw_pin(layout.column(), pin)
+    told = layout.column(align=True)
+    if pin is not None:
         count = len(PinPoints.from_text(pin.points))
         draw_text(told, f"Holds {plural(count, 'point')}", width)
     else:

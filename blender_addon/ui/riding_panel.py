@@ -77,4 +77,9 @@ def draw_riders(layout, context, obj, width: int) -> None:
     for text in told:
         draw_text(column, text, width)
     if not riders:
-        draw_text(column, "Nothing rides yet: select clothes or eyes, the body last, and press", width, icon="INFO")
+        draw_text(
+            column,
+            "Nothing rides yet: select clothes or eyes, the body last, then press Let Selected Ride",
+            width,
+            icon="INFO",
+        )

@@ -49,6 +49,8 @@ def own_text(obj, settings) -> str:
     """Returns a sentence on a bone's own twist: its radius on the real height, and that it is off."""
     if settings.twist_strength == 0.0:
         return "Off: the bone does not turn its flesh"
+    if settings.twist_radius == 0.0:
+        return "No flesh lies within this radius: raise it, or set Strength to 0"
     made = obj.thew.made
     scale = obj.thew.height() / made.longest_side if made.longest_side > 0.0 else 1.0
     return f"{significant(1e3 * scale * settings.twist_radius)} mm on the real height"

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import bpy
@@ -47,6 +48,15 @@ def wait_until_ready(obj):
         if flesh is not None and flesh.condition.is_showable and not addon("scene.poses").silence_depth:
             return
         assert time.monotonic() < until, f"{obj.name} has no motion after {PATIENCE:g} s"
+        yield 0.3
+
+
+def wait_until_updated():
+    """Waits until no live update waits or works."""
+    until, queue = time.monotonic() + PATIENCE, addon("live.updates").state
+    yield 1.0
+    while queue.stepper is not None or queue.waiting:
+        assert time.monotonic() < until, f"an update takes more than {PATIENCE:g} s"
         yield 0.3
 
 
@@ -259,13 +269,90 @@ def bakes(save):
     yield from _bake_as(body, lambda pixels: save("bake-helper-bones.png", pixels))
     Foldouts.open("Bake")
     yield from wait_until_drawn()
+    _scroll_down()
+    yield 0.7
+    save("panel-bakes.png", camera.sidebar())
+
+
+def lattice(save):
+    """Takes a lattice by hand in edit mode, a corner of it moved into the belly: the sentence, and the red places."""
+    body = yield from add_biped("walk", cells=8)
+    body.find_armature().data.pose_position = "REST"
+    camera.look((0.0, 0.0, 0.78), 2.1, 30.0)
+    Foldouts.open("Lattice")
+    yield from wait_until_drawn()
+    edit(bpy.ops.thew.lattice_edit)
+    corners = body.thew.hand_mesh.data.vertices
+    belly = np.array([0.0, -0.45, 0.7])
+    corner = min(corners, key=lambda vertex: np.linalg.norm(np.array(vertex.co) - belly))
+    corner.co = (*corner.co[:1], -0.12, corner.co[2])
+    with suppress(RuntimeError):  # the refusal is what is shown
+        edit(bpy.ops.thew.lattice_use)
+    edit(bpy.ops.object.mode_set, mode="EDIT")
+    yield from wait_until_drawn()
+    yield from wait_until_still()
+    _scroll_down()
+    yield 0.7
+    save("lattice-by-hand.jpg", _area(camera.view3d()["area"])[80:, 260:])
+    edit(bpy.ops.object.mode_set, mode="OBJECT")
+    body.find_armature().data.pose_position = "POSE"
+    activate(body)
+    Foldouts.open("Pin")
+    yield from wait_until_drawn()
+    edit(bpy.ops.thew.pin_point, vertex=_vertex_near(body, (0.0, -0.35, 0.7)))
+    yield from wait_until_updated()
+    yield from wait_until_drawn()
+    save("panel-pin.png", camera.sidebar())
+
+
+def _vertex_near(body, place) -> int:
+    """Returns the vertex of a mesh nearest to a place at rest."""
+    places = np.empty(3 * len(body.data.vertices), np.float32)
+    body.data.vertices.foreach_get("co", places)
+    return int(np.argmin(np.linalg.norm(places.reshape(-1, 3) - np.array(place), axis=1)))
+
+
+#: Joints of our biped that are clicked one after the other, as the bones whose heads or tails they are; a repeated one goes on from there.
+CLICKED = (
+    ("hips", "head"), ("chest", "head"), ("head", "head"), ("head", "tail"), ("chest", "head"), ("upperarm.L", "head"),
+    ("forearm.L", "head"), ("hand.L", "tail"), ("hips", "head"), ("thigh.L", "head"), ("shin.L", "head"),
+)  # fmt: skip
+
+
+def clicking(save):
+    """Takes a skeleton that is being clicked into our biped without its bones, with their images on the other side."""
+    clear_scene()
+    armature, body = own.create("biped")
+    bones = armature.data.bones
+    places = [np.array(getattr(bones[name], f"{end}_local")) for name, end in CLICKED]
+    body.parent = None
+    body.modifiers.clear()
+    body.vertex_groups.clear()
+    bpy.data.objects.remove(armature)
+    bpy.context.view_layer.update()
+    activate(body)
+    camera.look((0.0, 0.0, 0.78), 1.9, 0.0, height=0.0, ortho=True)
+    Foldouts.open()
+    yield from wait_until_drawn()
+    edit(bpy.ops.thew.skeleton_click, "INVOKE_DEFAULT")
+    yield 0.8
+    for place in places:
+        at = _at(place)
+        for kind, value in (("MOUSEMOVE", "NOTHING"), ("LEFTMOUSE", "PRESS"), ("LEFTMOUSE", "RELEASE")):
+            _send(kind, value, at)
+            yield 0.3
+    yield from wait_until_still()
+    save("skeleton-by-clicking.jpg", _area(camera.view3d()["area"])[80:, 260:])
+    yield from _press("ESC")
+
+
+def _scroll_down() -> None:
+    """Scrolls the sidebar to its end."""
     side = camera.view3d("UI")
     with bpy.context.temp_override(**side):
         for _ in range(LIST_SCROLLS):
             bpy.ops.view2d.scroll_down(page=False)
     side["region"].tag_redraw()
-    yield 0.7
-    save("panel-bakes.png", camera.sidebar())
 
 
 def _bake_as(body, take_dialog):
@@ -288,7 +375,7 @@ def _bake_as(body, take_dialog):
         yield 0.5
 
 
-STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes)
+STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes, lattice, clicking)
 
 
 # mouse and helpers ------------------------------------------------------------------------------------------------------------

@@ -174,6 +174,47 @@ def test_triangle_becomes_prism(fleshed_character):
     assert kinds.count(6) == 1 and set(kinds) == {4, 6}
 
 
+def sway(body, **values) -> float:
+    """Simulates with settings; returns how far flesh moves from the plain skin, as a share of the body's size."""
+    for name, value in values.items():
+        setattr(body.thew, name, value)
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    body.thew.enabled = False
+    plain = play(body, (6, 11, 16))
+    body.thew.enabled = True
+    shown = play(body, (6, 11, 16))
+    assert np.isfinite(shown).all()
+    return np.abs(shown - plain).max() / size_of(plain[0])
+
+
+@pytest.mark.parametrize("method", ["linearised", "linear", "blended", "warped", "nonlinear"])
+def test_methods_move_boxes(boxed, method):
+    """Flesh in hexahedra made by hand sways by every method, about as far as by the default one, which is back unchanged after it."""
+    body, _ = boxed
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+    body.thew.rate = 48.0
+    default = sway(body)
+    assert default > 1e-3
+    assert 0.2 * default < sway(body, method=method) < 5.0 * default
+    assert {len(cell) for cell in flesh_of(body).lattice.cells} == {8}
+    assert sway(body, method="hyperelastic") == default
+
+
+def test_levels_on_boxes(boxed):
+    """Fine Detail refines hexahedra made by hand, with Adaptive too: bones stay straight, and the flesh sways about as far."""
+    body, _ = boxed
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+    body.thew.rate = 48.0
+    coarse = sway(body)
+    nodes = flesh_of(body).body.node_count
+    fine = sway(body, levels=1)
+    assert flesh_of(body).body.node_count > 2 * nodes and flesh_of(body).body.basis_levels == 1
+    assert 0.3 * coarse < fine < 3.0 * coarse
+    assert abs(sway(body, adaptive=True) - fine) < 0.01
+    assert len(flesh_of(body).clip.active_functions)
+
+
 def test_cells_refused(boxed):
     """Cells are not added to inner faces, nor deleted where the hole would read as a cell, nor without a selection."""
     body, made = boxed
@@ -202,6 +243,63 @@ def test_loose_face_is_drawn(boxed):
     mesh.free()
     assert "closes no cell" in refusal(bpy.ops.thew.lattice_use)
     assert len(faults(body).lines) == 3 and len(faults(body).points) == 3
+
+
+def test_edits_not_lost_unasked(boxed):
+    """Moved vertices and added cells count as edits until they are used: another lattice replaces them only after a question."""
+    body, made = boxed
+    edited = part("edit.hand_lattice").has_edits
+    assert not edited(body)
+    made.data.vertices[0].co.x -= 0.01
+    assert edited(body)
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+    assert not edited(body)
+    select(made, is_top(made))
+    assert bpy.ops.thew.lattice_add_cell() == {"FINISHED"}
+    assert edited(body)
+    assert bpy.ops.thew.lattice_edit(source="BOXES") == {"FINISHED"}  # a script is not asked
+    assert not edited(body)
+
+
+@pytest.mark.parametrize("rest", [False, True])
+def test_panel_stands_character_at_rest(boxed, rest):
+    """While a lattice is edited the panel offers the rest pose, and says where the lattice is until it is taken."""
+    body, _ = boxed
+    part("scene.reading").armature_of(body).data.pose_position = "REST" if rest else "POSE"
+    layout = Layout()
+    part("ui.hand_panel").draw_lattice(layout, bpy.context, body, 400)
+    words = layout.read()
+    assert "[pose_position]" in words
+    assert any("at rest" in text for text in words) is not rest
+    calls = [call[0] for call in layout.seen]
+    assert rest or {"prop", "operator"}.isdisjoint(calls[max(i for i, call in enumerate(calls) if call == "label") :])
+
+
+def test_boxes_follow_the_spine():
+    """Boxes run from the root through the bones most in line, not along the longest arm."""
+    heads = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 2], [0.2, 0, 2], [1.2, 0, 2]], dtype=float)
+    tails = np.array([[0, 0, 1], [0, 0, 2], [0, 0, 2.5], [1.2, 0, 2], [4, 0, 2]], dtype=float)
+    parents, carried = np.array([-1, 0, 1, 1, 3]), np.ones(5, dtype=bool)
+    chain = part("logic.hand_lattice").straightest_chain
+    assert chain(heads, tails, parents, carried) == [0, 1, 2]
+    carried[[0, 2]] = False
+    assert chain(heads, tails, parents, carried) == [1, 3, 4]
+
+
+def test_many_fault_points_are_small(boxed):
+    """Single points of a fault are drawn large, many of them small: they show the body under them."""
+    body, made = boxed
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+    overlay, found = part("ui.hand_overlay"), []
+    for height in (1.82, 0.95):
+        for vertex in made.data.vertices:
+            vertex.co.z = min(vertex.co.z, height)
+        refusal(bpy.ops.thew.lattice_use)
+        (_, _, _), (points, _, size) = overlay.drawings(body)
+        found.append((len(points) < overlay.MANY_POINTS, size == overlay.POINT_SIZE))
+    assert all(few == large for few, large in found)
+    faults(body).points = np.zeros((overlay.MANY_POINTS, 3))
+    assert overlay.drawings(body)[1][2] == overlay.SMALL_POINT_SIZE
 
 
 @pytest.mark.parametrize("direction", ["POSITIVE_X", "NEGATIVE_X"])

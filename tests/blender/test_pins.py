@@ -231,6 +231,22 @@ def read_panel(body):
     return layout.read()
 
 
+def test_new_empty_is_chosen_and_keeps_panel(fleshed_character):
+    """The new Empty is active, to be moved at once; the panel goes on showing the character, as for any other pin's Empty."""
+    body, _ = fleshed_character
+    pin = pin_point(body)
+    assert bpy.context.view_layer.objects.active == pin.target and pin.target.select_get()
+    assert pin.target.name.startswith("Pin")
+    target_mesh = part("live.target").target_mesh
+    assert target_mesh(bpy.context) == body
+    other = bpy.data.objects.new("Other", None)
+    bpy.context.scene.collection.objects.link(other)
+    bpy.context.view_layer.objects.active = other
+    assert target_mesh(bpy.context) == other
+    bpy.context.view_layer.objects.active = pin.target
+    assert bpy.ops.thew.pin_remove() == {"FINISHED"} and not len(body.thew.pins)
+
+
 def test_panel_lists_pins(fleshed_character):
     """The panel says how to begin, then shows target, influence and the number of points."""
     body, _ = fleshed_character

@@ -132,6 +132,16 @@ def test_failed_build_not_retried():
     assert apply_events(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
 
 
+def test_refused_setting_keeps_flesh():
+    """A refused setting hides nothing, is not tried again, and is forgotten once the setting is as before or another build is made."""
+    declined, effects = apply_events(Event.CLIP_MADE, Event.MESH_TOUCHED, Event.POSE_DIFFERS, Event.DECLINED)
+    assert declined.build is Build.DECLINED and declined.is_showable and declined.is_trusted and effects == []
+    for event in (Event.ACCEPTED, Event.CLIP_MADE, Event.UNDONE):
+        assert apply_events(event, condition=declined)[0].build is Build.OPEN
+    failed, effects = apply_events(Event.FAILED, condition=declined)
+    assert failed.build is Build.FAILED and effects == [Effect.HIDE]
+
+
 def test_switch_thrown_once():
     """The switch is thrown once each way, however often the event repeats."""
     off, effects = apply_events(Event.REFUSED, Event.REFUSED)
@@ -168,10 +178,14 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
     ids=["rider", "keyframed"],
 )
 def test_states_of_riders_and_keyframed(events, regions):
-    """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
+    """Riders and keyframed flesh reach exactly the states of their regions, except late clips and refused settings."""
     found = reachable_conditions(states.UNREAD_CONDITION, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
-        expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
+        expected = (
+            set(region) - {Clip.BEHIND, Clip.MISFIT, Build.DECLINED}
+            if name in regions
+            else {getattr(Condition(), name)}
+        )
         assert {getattr(condition, name) for condition in found} == expected, name
     assert len(found) == (4 if events is RIDER else 16)
 
