@@ -81,6 +81,11 @@ class BuildSettings:
         return self.simulation.method
 
     @property
+    def steps(self) -> float:
+        """Returns the steps a frame whose cost grows with the lattice; 0 for modal flesh, whose cost grows with its modes."""
+        return 0.0 if self.method == METHOD else self.simulation.rate / self.fps
+
+    @property
     def static_method(self) -> str:
         """Returns the method for flesh at rest under the loads that rigs and pulls are fitted to; it is linear in them."""
         return self.method if self.method in {"warped", "linear"} else "warped"
@@ -145,7 +150,7 @@ class BuildSettings:
             ContactSettings.from_object(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
             twist.own_twists(obj),
-            0 if s.method == METHOD else int(validation.value_in_range(s, "levels")),  # modes are those of a plain lattice
+            int(validation.value_in_range(s, "levels")),
             pins.fingerprint(obj),
             hand_lattice.lattice_in_use(obj),
             s.symmetric,

@@ -275,7 +275,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         length,
     )
 
-    too_much = fine_detail.refusal(new.lattice.cells, build_settings.levels)
+    too_much = fine_detail.refusal(new.lattice.cells, build_settings.levels, build_settings.steps)
     if too_much:
         raise Refusal(sentence(too_much))
 

@@ -20,6 +20,25 @@ BODIES = 3
 OVERHEAD = 1.5
 
 
+#: Longest frame, s: longer ones stall the work, and a second of animation would take half an hour.
+MAX_FRAME = 60.0
+#: Time of a step of the default method per element of the finest level, s, on one core of 2024 (docs/methods/basis.md).
+STEP_SECONDS = 1.2e-5
+#: Frames from which the notes name their time, s.
+LONG_FRAME = 0.5
+
+
+def count_elements(cells: Sequence[Sequence[int]], levels: int) -> float:
+    """Returns the number of elements of a lattice: each level divides them into eight."""
+    corners = sum(len(cell) for cell in cells)
+    return corners * 8.0 ** (levels - 1) if levels else len(cells)
+
+
+def frame_seconds(cells: Sequence[Sequence[int]], levels: int, steps: float) -> float:
+    """Returns about how long a frame of so many steps takes, s; 0 without levels."""
+    return count_elements(cells, levels) * STEP_SECONDS * steps if levels else 0.0
+
+
 def memory(cells: Sequence[Sequence[int]], levels: int) -> float:
     """Returns about how much memory the bodies of a lattice take, bytes. Each level divides a cell into eight times as many elements."""
     if levels == 0:
@@ -30,14 +49,21 @@ def memory(cells: Sequence[Sequence[int]], levels: int) -> float:
     return float(BODIES * OVERHEAD * (elements * 36.0 * functions * (functions + 1)).sum())
 
 
-def refusal(cells: Sequence[Sequence[int]], levels: int) -> str:
-    """Returns a sentence why a lattice cannot have these levels; "" where it can."""
-    bytes_needed = memory(cells, levels)
-    if bytes_needed <= MAX_BYTES:
+def refusal(cells: Sequence[Sequence[int]], levels: int, steps: float = 1.0) -> str:
+    """Returns a sentence why a lattice cannot have these levels at so many steps a frame; "" where it can."""
+
+    def fits(level: int) -> bool:
+        return memory(cells, level) <= MAX_BYTES and frame_seconds(cells, level, steps) <= MAX_FRAME
+
+    if fits(levels):
         return ""
-    fitting = max(level for level in range(levels) if memory(cells, level) <= MAX_BYTES)
+    bytes_needed = memory(cells, levels)
+    cost = f"{bytes_needed / 1e9:.0f} GB of memory"
+    if bytes_needed <= MAX_BYTES:
+        cost = f"{frame_seconds(cells, levels, steps) / 60.0:.0f} minutes a frame"
+    fitting = max((level for level in range(levels) if fits(level)), default=0)
     return (
-        f"Fine Detail {levels} would take about {bytes_needed / 1e9:.0f} GB of memory in {plural(len(cells), 'cell')} of the lattice: "
+        f"Fine Detail {levels} would take about {cost} in {plural(len(cells), 'cell')} of the lattice: "
         f"set it to {fitting}, or lower Detail"
     )
 
@@ -60,4 +86,7 @@ def function_notes(flesh: Any) -> list[str]:
     if flesh.clip is not None and flesh.clip.settings.adapt != "none":
         active = np.asarray(flesh.clip.active_functions) - coarse
         text += f"; from frame to frame {active.min()} to {active.max()} of them act"
+    seconds = frame_seconds(flesh.lattice.cells, flesh.body.basis_levels, flesh.build_settings.steps)
+    if seconds >= LONG_FRAME:
+        text += f"; with all of them a frame takes about {seconds:.1g} s"
     return [f"{text}."]

@@ -210,6 +210,28 @@ impl Details {
             .collect()
     }
 
+    /// Returns the functions that are not zero at the centre of a detail, with their values there.
+    pub fn centre_row(&self, lattice: &Lattice, detail: usize) -> BasisRow {
+        let (cell, vertex) = self.origins[detail];
+        let hexahedra = self.kind(lattice, cell).hexahedra.iter();
+        let at = hexahedra
+            .zip(self.starts[cell as usize]..)
+            .find_map(|(h, element)| {
+                let corner = h.corners.iter().position(|&v| v == vertex)?;
+                Some((h, element, corner))
+            });
+        let Some((hexahedron, element, corner)) = at else {
+            return BasisRow::new();
+        };
+        let entries = self.entries(element);
+        let functions = self.functions[entries.clone()].iter().copied();
+        let values = self.places[entries].iter();
+        functions
+            .zip(values.map(|&place| hexahedron.values[place as usize][corner]))
+            .filter(|&(_, value)| value != 0.0)
+            .collect()
+    }
+
     /// Returns the functions of level 0 at the centre of an element, with their values there.
     pub fn element_row(&self, lattice: &Lattice, element: u32) -> BasisRow {
         let cell = self.cell(element);

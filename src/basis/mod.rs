@@ -34,12 +34,14 @@ mod complex;
 mod details;
 mod kept;
 mod kind;
+mod nodal;
 pub mod pieces;
 mod slivers;
 mod values;
 
 pub use active::ActiveSet;
 pub use kind::MAX_LEVELS;
+pub use nodal::NodalValues;
 pub use pieces::{CellPiece, Subdivision};
 pub use values::{BasisRow, BasisValues, FleshShares};
 

@@ -112,6 +112,7 @@ impl Body {
             anatomy: self.anatomy.clone(),
             joints: Arc::new(joints.map_or_else(OnceLock::new, OnceLock::from)),
             compliance: compliance::RestFactors::default(),
+            nodal: super::nodal::CachedNodalForm::default(),
             bone_of_vertex,
             elements,
             mass,

@@ -37,6 +37,7 @@ pub(crate) mod fixture;
 mod flesh;
 mod joints;
 mod loose;
+mod nodal;
 mod points;
 mod settings;
 mod skin;
@@ -52,6 +53,7 @@ pub use error::BodyError;
 pub use flesh::FleshMap;
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
+pub(crate) use nodal::NodalForm;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub use settings::{BodySettings, BoneTwist};
 pub(crate) use stored::StoredBody;
@@ -136,6 +138,8 @@ pub struct Body {
     joints: Arc<OnceLock<JointShape>>,
     /// Compliance at rest, factored on first use.
     compliance: compliance::RestFactors,
+    /// Flesh in nodal functions, made on first use.
+    nodal: nodal::CachedNodalForm,
 }
 
 impl std::fmt::Debug for Body {
@@ -388,6 +392,7 @@ impl Body {
             anatomy: self.anatomy.clone(),
             joints: self.joints.clone(),
             compliance: compliance::RestFactors::default(),
+            nodal: nodal::CachedNodalForm::default(),
         })
     }
 

@@ -169,21 +169,24 @@ impl Clip {
     }
 }
 
-/// Returns the bones of each cell near inversion that depends on bones alone, ascending.
+/// Returns the bones of each element near inversion that depends on bones alone, ascending. A cell is judged at its corners, an element of a
+/// body with details by its pieces.
 fn folding_bones(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
-    let (rest, held) = (body.lattice().vertices(), body.bone_of_vertex());
+    let (basis, held) = (body.basis(), body.bone_of_vertex());
     let mut found = Vec::new();
-    for cell in body.lattice().cells() {
-        let corners = cell.corners();
-        let bones: Option<Vec<u32>> = corners.iter().map(|&v| held[v as usize]).collect();
+    for (element, functions) in basis.all_functions().enumerate() {
+        let bones: Option<Vec<u32>> = functions.iter().map(|&v| held[v as usize]).collect();
         let Some(mut bones) = bones else {
             continue;
         };
-        let flat = cell.corner_frames().iter().any(|corner| {
-            let corner = corner.map(|i| corners[i] as usize);
-            let now = corner_volume(corner, |v| frame.lattice.world(v));
-            now < MIN_DETERMINANT * corner_volume(corner, |v| rest[v])
-        });
+        let flat = match basis.levels() {
+            0 => is_cell_flat(body, element, frame),
+            _ => {
+                let elements = body.elements();
+                let least = elements.least_determinant(element, |v| frame.lattice.world(v));
+                least.is_some_and(|least| least < MIN_DETERMINANT)
+            }
+        };
         if flat {
             bones.sort_unstable();
             bones.dedup();
@@ -191,6 +194,16 @@ fn folding_bones(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
         }
     }
     found
+}
+
+/// Returns whether a cell is near inversion at a corner.
+fn is_cell_flat(body: &Body, cell: usize, frame: &ClipFrame) -> bool {
+    let (rest, cell) = (body.lattice().vertices(), &body.lattice().cells()[cell]);
+    cell.corner_frames().iter().any(|corner| {
+        let corner = corner.map(|i| cell.corners()[i] as usize);
+        let now = corner_volume(corner, |v| frame.lattice.world(v));
+        now < MIN_DETERMINANT * corner_volume(corner, |v| rest[v])
+    })
 }
 
 /// Returns the sentences of the longest-lasting findings and a count of the others. Each comes with its number of frames.

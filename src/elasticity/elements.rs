@@ -42,6 +42,16 @@ pub struct ElementPiece<'a> {
     pub shear: f64,
 }
 
+impl ElementPiece<'_> {
+    /// Returns the block of the linear stiffness of functions with two gradients, N/m.
+    pub(crate) fn stiffness_block(&self, ga: &Vec3, gb: &Vec3) -> Mat3 {
+        let block = ga * gb.transpose() * self.lame
+            + gb * ga.transpose() * self.shear
+            + Mat3::identity() * (self.shear * ga.dot(gb));
+        block * self.volume
+    }
+}
+
 impl Elements {
     /// Starts without elements, over `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
@@ -182,14 +192,32 @@ impl Elements {
 
     /// Returns whether a piece of an element is inverted or flat with the nodes at `positions`.
     pub(crate) fn is_inverted(&self, element: usize, positions: &[Vec3]) -> bool {
+        let mut volumes = self.piece_determinants(element, |a| positions[a]);
+        volumes.any(|volume| volume.is_nan() || volume <= 0.0)
+    }
+
+    /// Returns the least volume of a piece of an element over that at rest, with each node at a position; `None` without pieces.
+    pub(crate) fn least_determinant(
+        &self,
+        element: usize,
+        position: impl Fn(usize) -> Vec3,
+    ) -> Option<f64> {
+        self.piece_determinants(element, position).reduce(f64::min)
+    }
+
+    /// Returns the volume over that at rest of each piece of an element, negative for inverted ones.
+    fn piece_determinants(
+        &self,
+        element: usize,
+        position: impl Fn(usize) -> Vec3,
+    ) -> impl Iterator<Item = f64> {
         let corners = self.corners(element);
-        self.pieces(element).any(|piece| {
+        self.pieces(element).map(move |piece| {
             let both = corners.iter().zip(piece.gradients);
             let map: Mat3 = both
-                .map(|(&a, g)| positions[a as usize] * g.transpose())
+                .map(|(&a, g)| position(a as usize) * g.transpose())
                 .sum();
-            let volume = map.determinant();
-            volume.is_nan() || volume <= 0.0
+            map.determinant()
         })
     }
 
@@ -230,20 +258,22 @@ impl Elements {
     /// [capell2002, §3.3]
     pub fn stiffness_matrix(&self) -> BlockMatrix {
         let mut matrix: BlockMatrix = zeros(self.nodes, self.all_corners());
+        self.add_stiffness(&mut matrix);
+        matrix
+    }
+
+    /// Adds the linear stiffness to a matrix that has an entry wherever two nodes share an element.
+    pub(crate) fn add_stiffness(&self, matrix: &mut BlockMatrix) {
         for e in 0..self.len() {
             let corners = self.corners(e);
             for piece in self.pieces(e) {
                 for (i, (&a, ga)) in corners.iter().zip(piece.gradients).enumerate() {
                     for (&b, gb) in corners.iter().zip(piece.gradients).skip(i) {
-                        let block = ga * gb.transpose() * piece.lame
-                            + gb * ga.transpose() * piece.shear
-                            + Mat3::identity() * (piece.shear * ga.dot(gb));
-                        matrix.add_pair(a, b, &(block * piece.volume));
+                        matrix.add_pair(a, b, &piece.stiffness_block(ga, gb));
                     }
                 }
             }
         }
-        matrix
     }
 
     /// Returns the nodes' rotation vectors at displacements `u`: `½ ∇×u` of each element (the mean over its

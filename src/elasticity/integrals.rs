@@ -134,9 +134,15 @@ impl CellIntegrals {
                 *mean += g * (w / whole);
             }
         }
+        for moduli in [&mut self.lame, &mut self.shear] {
+            // Those of a body without details are the same everywhere in a cell.
+            if moduli.iter().any(|&x| x != moduli[0]) {
+                let parts = self.pieces.iter().zip(&*moduli);
+                moduli[0] = parts.map(|(w, x)| w * x).sum::<f64>() / whole;
+            }
+            moduli.truncate(1);
+        }
         self.pieces = vec![whole];
-        self.lame.truncate(1);
-        self.shear.truncate(1);
         self.gradients = mean.to_vec();
     }
 }

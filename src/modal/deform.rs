@@ -4,6 +4,7 @@
 
 use super::{ModalError, Modes};
 use crate::Vec3;
+use crate::basis::NodalValues;
 use crate::geometry::aabb;
 use crate::kernel::{Deformer, EngineChoice, KernelError, Precision, WarpForm, WarpModel};
 use crate::lattice::Embedding;
@@ -92,9 +93,13 @@ impl Modes {
             WarpForm::Vertex => WarpModel::per_vertex,
             WarpForm::Embedded => WarpModel::embedded,
         };
-        let (shapes, rotations) = (self.shapes(), self.rotations());
+        let coefficients = match settings.form {
+            WarpForm::Vertex => self.rotation_coefficients(),
+            WarpForm::Embedded => None,
+        };
+        let rotations = coefficients.as_deref().unwrap_or(self.rotations());
         let model = make(
-            shapes,
+            self.shapes(),
             rotations,
             Some(embedding),
             rest,
@@ -102,6 +107,20 @@ impl Modes {
             settings.precision,
         )?;
         Ok(Deformer::new(model, &settings.engine))
+    }
+
+    /// Returns Ψ as coefficients of the functions, for its values at points; `None`: they are its values at the nodes, as without details.
+    fn rotation_coefficients(&self) -> Option<Vec<Vec<Vec3>>> {
+        if self.functions().levels() == 0 {
+            return None;
+        }
+        let values = NodalValues::new(self.functions());
+        let coefficients = |rotations: &Vec<Vec3>| {
+            let mut coefficients = rotations.clone();
+            values.to_coefficients(rotations, &mut coefficients);
+            coefficients
+        };
+        Some(self.rotations().iter().map(coefficients).collect())
     }
 
     /// Checks that the gap between the bounding boxes of points and flesh is at most the flesh's diagonal. Farther

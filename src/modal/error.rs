@@ -93,9 +93,10 @@ pub enum ModalError {
         /// Index of the node.
         node: usize,
     },
-    /// A body with details.
+    /// Lumped masses of a body with details.
     #[error(
-        "vibration modes are those of a body without details, and this one has {levels} levels of them: build it with basis_levels=0, or choose another method"
+        "lumped masses are those of functions that sum to one, and this body has {levels} levels of details, which do not: take consistent \
+         masses, or a body with basis_levels=0"
     )]
     Details {
         /// Levels of details of the body.

@@ -65,6 +65,5 @@ pub(crate) use simulation::balance;
 pub use simulation::{ModalSettings, ModalSimulation};
 pub(crate) use stored::StoredModes;
 pub use system::ModalSystem;
-pub(crate) use system::check_details;
 #[cfg(all(feature = "python", not(test)))]
 pub(crate) use system::node_mask;

@@ -36,7 +36,7 @@ pub(super) struct ModeShapes {
     pub(super) rotations: Vec<Vec<Vec3>>,
     /// Nodes that share an element with each node, itself included, ascending.
     pub(super) neighbours: Vec<Vec<u32>>,
-    /// Row sums of M, kg.
+    /// Row sums of M over the functions that sum to one, kg.
     pub(super) masses: Vec<f64>,
     pub(super) packed: PackedModes,
 }
@@ -102,10 +102,8 @@ impl Modes {
         let free = system.free_nodes();
         let nodes = system.fixed.len();
         check_count(system, &free, count)?;
-        let centres: Vec<Vec3> = free
-            .iter()
-            .map(|&v| system.rest_positions()[v as usize])
-            .collect();
+        let centres = system.functions.centres();
+        let centres: Vec<Vec3> = free.iter().map(|&v| centres[v as usize]).collect();
         let mut settings = EigenSettings::new(count);
         if let Some(tolerance) = tolerance {
             if !(tolerance > 0.0 && tolerance.is_finite()) {
@@ -117,13 +115,20 @@ impl Modes {
             }
             settings.tolerance = tolerance;
         }
-        let pairs = lowest_eigenpairs(
-            &system.stiffness.restrict_to(&free),
-            &system.mass.restrict_to(&free),
+        let (stiffness, mass) = system.eigenproblem(&free);
+        let mut pairs = lowest_eigenpairs(
+            &stiffness,
+            &mass,
             &centres,
             &settings,
             &|f: f64, stage: &str| progress.report(0.95 * f, stage),
         )?;
+        if let Some(form) = &system.nodal {
+            let values = form.values.restrict_to(&free);
+            for vector in &mut pairs.vectors {
+                values.to_coefficients(&vector.clone(), vector);
+            }
+        }
         report_progress(progress, 0.95, "Rotations of the modes")?;
         let spread = |vector: &Vec<Vec3>| {
             let mut shape = vec![Vec3::zeros(); nodes];
@@ -143,7 +148,7 @@ impl Modes {
             shapes.iter().map(product).collect(),
             shapes,
             node_neighbours(system),
-            (0..nodes).map(|v| system.mass.row_sum(v)).collect(),
+            (0..nodes).map(|v| system.carried_mass(v)).collect(),
         );
         report_progress(progress, 1.0, "done")?;
         Ok(Self {
@@ -237,7 +242,7 @@ impl Modes {
         &self.basis.rotations
     }
 
-    /// Returns the mass of each node, kg: the row sums of M.
+    /// Returns the mass of each node, kg: the row sums of M, over the functions that sum to one.
     pub fn masses(&self) -> &[f64] {
         &self.basis.masses
     }

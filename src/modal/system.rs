@@ -2,12 +2,13 @@
 //! Input of a modal analysis: stiffness, mass, elements and supports, of tetrahedra or of a body of flesh.
 
 use super::ModalError;
-use crate::Vec3;
 use crate::basis::Basis;
-use crate::body::Body;
+use crate::body::{Body, NodalForm};
 use crate::elasticity::{Elements, Material};
+use crate::solve::eigen::EigenError;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::tets::{MassKind, TetMesh};
+use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// A linear elastic body with supports.
@@ -19,6 +20,8 @@ pub struct ModalSystem {
     pub(super) stiffness: BlockMatrix,
     pub(super) mass: ScalarMatrix,
     pub(super) fixed: Vec<bool>,
+    /// Nodal functions of a body with details, in which its modes are computed.
+    pub(super) nodal: Option<Arc<NodalForm>>,
 }
 
 impl ModalSystem {
@@ -40,6 +43,7 @@ impl ModalSystem {
         Ok(Self {
             functions: Basis::new(Arc::new(lattice?)),
             body: None,
+            nodal: None,
             stiffness,
             mass,
             fixed: node_mask(mesh.vertices().len(), fixed)?,
@@ -51,12 +55,17 @@ impl ModalSystem {
     /// twist energy is part of the stiffness.
     ///
     /// # Errors
-    /// A node that does not exist; a body with details.
+    /// A node that does not exist; lumped masses of a body with details.
     pub fn for_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
-        check_details(body)?;
+        if mass == MassKind::Lumped {
+            check_details(body)?;
+        }
         let mut fixed = node_mask(body.node_count(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
+        let nodal = body.nodal_form().map_err(EigenError::from)?;
+        let nodal = nodal.filter(|form| form.values.separates(&fixed));
         Ok(Self {
+            nodal: nodal.cloned(),
             functions: body.basis().clone(),
             body: Some(body.clone()),
             mass: match mass {
@@ -74,6 +83,33 @@ impl ModalSystem {
         self.functions.rest_shape()
     }
 
+    /// Returns stiffness and mass of the `free` nodes, in nodal functions where there are any: the eigenvalues are the same, and the matrices
+    /// have a fraction of the entries.
+    pub(super) fn eigenproblem(&self, free: &[u32]) -> (BlockMatrix, ScalarMatrix) {
+        let Some(form) = &self.nodal else {
+            return (
+                self.stiffness.restrict_to(free),
+                self.mass.restrict_to(free),
+            );
+        };
+        let mut stiffness = form.mass.map(|_| Mat3::zeros());
+        form.elements.add_stiffness(&mut stiffness);
+        let entries = stiffness.data_mut().iter_mut().zip(form.twist.data());
+        entries.for_each(|(block, &twist)| *block += Mat3::from_diagonal_element(twist));
+        (stiffness.restrict_to(free), form.mass.restrict_to(free))
+    }
+
+    /// Returns the mass that pulls at a node where all flesh accelerates alike, kg.
+    pub(super) fn carried_mass(&self, node: usize) -> f64 {
+        let placed = self.functions.coarse_len();
+        let row = self.mass.row_range(node);
+        let columns = &self.mass.indices()[row.clone()];
+        let count = columns.partition_point(|&b| (b as usize) < placed);
+        let mut sum = 0.0;
+        self.mass.data()[row][..count].iter().for_each(|m| sum += m);
+        sum
+    }
+
     /// Returns the nodes that are not fixed, ascending.
     pub fn free_nodes(&self) -> Vec<u32> {
         let free = self.fixed.iter().enumerate().filter(|(_, f)| !**f);
@@ -81,8 +117,8 @@ impl ModalSystem {
     }
 }
 
-/// Refuses a body with details. Lumped masses and the warp at nodes are those of functions that sum to one.
-pub(crate) fn check_details(body: &Body) -> Result<(), ModalError> {
+/// Refuses a body with details: lumped masses are those of functions that sum to one.
+fn check_details(body: &Body) -> Result<(), ModalError> {
     match body.basis().levels() {
         0 => Ok(()),
         levels => Err(ModalError::Details { levels }),

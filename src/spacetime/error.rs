@@ -48,7 +48,8 @@ pub enum SpacetimeError {
     },
     /// A body with details.
     #[error(
-        "motions through keyframes need a body without details, and this one has {levels} levels of them: build it with basis_levels=0"
+        "motions through keyframes are paths of positions, which the details of a body do not have, and this one has {levels} levels of them: \
+         build it with basis_levels=0"
     )]
     Details {
         /// Levels of details of the body.

@@ -78,6 +78,37 @@ def test_too_much_is_refused(body):
     np.testing.assert_array_equal(simulate(body, levels=0), shown)
 
 
+def test_long_frames_are_refused(body):
+    """Levels with which a frame would take minutes are refused before the body is built."""
+    fine_detail = part("logic.fine_detail")
+    cells = [[0, 1, 2, 3]] * 1000
+    assert fine_detail.refusal(cells, 1, 10.0) == ""
+    assert fine_detail.frame_seconds(cells, 2, 10.0) == pytest.approx(8.0 * fine_detail.frame_seconds(cells, 1, 10.0))
+    simulate(body, levels=1)
+    assert "a frame takes about" not in body.thew.made.notes
+    cells, steps = flesh_of(body).lattice.cells, flesh_of(body).build_settings.steps
+    limit, fine_detail.MAX_FRAME = fine_detail.MAX_FRAME, fine_detail.frame_seconds(cells, 1, steps)
+    body.thew.levels = 2
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"Fine Detail 2 would take about \d+ minutes a frame .* set it to 1, or lower Detail"
+        ):
+            bpy.ops.thew.simulate()
+    finally:
+        fine_detail.MAX_FRAME = limit
+
+
+def test_modal_flesh_has_fine_detail(body):
+    """Vibration modes are those of all functions."""
+    body.thew.method = "modal"
+    plain = simulate(body)
+    fine = simulate(body, levels=1)
+    assert (
+        flesh_of(body).body.basis_levels == 1 and flesh_of(body).modes.shapes.shape[1] == flesh_of(body).body.node_count
+    )
+    assert np.isfinite(fine).all() and np.abs(fine - plain).max() > 1e-5
+
+
 def test_bake_shows_the_same(body):
     """A bake has the shapes of the live flesh."""
     shown = simulate(body, levels=1, adaptive=True)

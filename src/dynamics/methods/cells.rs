@@ -6,15 +6,19 @@
 //! (m, s), R_n the skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse,
 //! so that only bends are left to the iterations. A step depends on its own state alone; nothing is carried over from earlier
 //! steps. If the iterations do not converge, the matrix is factored.
+//!
+//! With details the matrix is in the [nodal functions](crate::body::NodalForm) of the basis, which leave few of its entries.
 
-use crate::body::Body;
-use crate::dynamics::methods::flesh::{TwistTerm, add_cells, add_cells_at_rest};
+use crate::body::{Body, NodalForm};
+use crate::dynamics::methods::flesh::{TwistTerm, add_cells};
 use crate::dynamics::methods::frames::CellFrames;
 use crate::dynamics::methods::further::LinearisedTerms;
+use crate::dynamics::methods::step_space::StepSpace;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::krylov::{ConjugateGradients, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{Assembly, EnergyTerm, Inverse, LinearSolver, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// Number of 3x3 blocks of a factor from which conjugate gradients are no slower than factoring anew at every step, however far the
 /// flesh is bent: `cargo bench --bench warped`, also with `-- 14 40`. At slight bends they are faster much earlier.
@@ -30,6 +34,9 @@ const CG_CRITERIA: StoppingCriteria = StoppingCriteria {
 pub(in crate::dynamics) struct CellMatrix {
     /// Method whose frames the cells have.
     method: Method,
+    purpose: Purpose,
+    /// Nodal functions in which a matrix with details is assembled; `None`: in the body's own functions.
+    form: Option<Arc<NodalForm>>,
     /// Matrix at the present pose and its solver.
     now: Inverse,
     /// Values of `m M + s Mt`, which do not depend on the pose.
@@ -41,6 +48,17 @@ pub(in crate::dynamics) struct CellMatrix {
     with_terms: bool,
     /// Iterations, in place of a factorisation at every pose.
     iterating: Option<IterativeSolver>,
+    /// Scratch, one entry per free node.
+    nodal: Vec<Vec3>,
+}
+
+/// What a matrix is solved for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// Steps, by a solver.
+    Steps(Solver),
+    /// One or two balances at each of many poses.
+    Balances,
 }
 
 /// Conjugate gradients and their preconditioner.
@@ -55,12 +73,28 @@ struct IterativeSolver {
 impl CellMatrix {
     /// Creates the matrix of the frames of a method.
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
-        let symbolic = body.pattern().symbolic();
+        let form = body.nodal_form()?.cloned();
+        Self::build(body, method, Purpose::Steps(solver), form)
+    }
+
+    /// Creates a matrix of the warped method for one or two solves at each pose, by sweeps where these cost less than a factorisation.
+    pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
+        let form = body.nodal_form()?.cloned();
+        Self::build(body, Method::Warped, Purpose::Balances, form)
+    }
+
+    fn build(
+        body: &Body,
+        method: Method,
+        purpose: Purpose,
+        form: Option<Arc<NodalForm>>,
+    ) -> Result<Self, SolveError> {
+        let symbolic = StepSpace::of(body, form.as_deref()).pattern.symbolic();
         let nodes = symbolic.node_count();
-        let iterate = match solver {
-            Solver::Automatic => symbolic.ordering().blocks >= MIN_ITERATIVE_BLOCKS,
-            Solver::Factor => false,
-            Solver::Iterate => true,
+        let iterate = match purpose {
+            Purpose::Steps(Solver::Automatic) => symbolic.ordering().blocks >= MIN_ITERATIVE_BLOCKS,
+            Purpose::Steps(Solver::Factor) | Purpose::Balances => false,
+            Purpose::Steps(Solver::Iterate) => true,
         };
         let iterating = match iterate {
             true => Some(IterativeSolver {
@@ -70,29 +104,24 @@ impl CellMatrix {
             }),
             false => None,
         };
-        Self::with_inverse(method, Inverse::with_factor(symbolic)?, iterating)
-    }
-
-    /// Creates a matrix of the warped method for one or two solves at each pose, by sweeps where these cost less than a factorisation.
-    pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
-        let mut inverse = Inverse::with_sweeps(body.pattern().symbolic())?;
-        inverse.set_tolerance(CG_CRITERIA.tolerance);
-        Self::with_inverse(Method::Warped, inverse, None)
-    }
-
-    fn with_inverse(
-        method: Method,
-        mut now: Inverse,
-        iterating: Option<IterativeSolver>,
-    ) -> Result<Self, SolveError> {
+        let mut now = match purpose {
+            Purpose::Steps(_) => Inverse::with_factor(symbolic)?,
+            Purpose::Balances => Inverse::with_sweeps(symbolic)?,
+        };
+        if let Purpose::Balances = purpose {
+            now.set_tolerance(CG_CRITERIA.tolerance);
+        }
         Ok(Self {
             method,
+            purpose,
             base: vec![0.0; now.matrix().values().len()],
             now,
             scales: None,
             turns: Vec::new(),
             with_terms: false,
             iterating,
+            nodal: vec![Vec3::zeros(); if form.is_some() { nodes } else { 0 }],
+            form,
         })
     }
 
@@ -121,6 +150,13 @@ impl CellMatrix {
         stiffness: f64,
         further: &LinearisedTerms,
     ) -> Result<bool, SolveError> {
+        if self.form.is_some() && !further.terms.is_empty() {
+            // Further terms know the body's own functions alone.
+            *self = Self::build(body, self.method, self.purpose, None)?;
+        }
+        let form = self.form.clone();
+        let form = form.as_deref();
+        let space = StepSpace::of(body, form);
         if let Some(iterating) = &mut self.iterating {
             let free = body.pattern().vertex_of_node();
             for (turn, &v) in iterating.turns.iter_mut().zip(free) {
@@ -128,7 +164,7 @@ impl CellMatrix {
             }
         }
         let same = self.scales == Some((mass, stiffness));
-        let pattern = body.pattern();
+        let pattern = space.pattern;
         let alone = further.terms.is_empty() && !self.with_terms;
         self.with_terms = !further.terms.is_empty();
         let frames = CellFrames::new(self.method, body.cell_weights(), skinned);
@@ -141,24 +177,27 @@ impl CellMatrix {
         if !same {
             now.clear();
             let mut assembly = Assembly::new(pattern, now);
-            assembly.scaled_by(mass).add_scalars(body.mass_matrix());
-            let twist = TwistTerm { body, skinned };
-            twist.add_hessian(
-                &further.configuration(),
-                true,
-                &mut assembly.scaled_by(stiffness),
-            );
+            assembly.scaled_by(mass).add_scalars(space.mass);
+            let twist = &mut assembly.scaled_by(stiffness);
+            match form {
+                Some(form) => twist.add_scalars(&form.twist),
+                None => {
+                    TwistTerm { body, skinned }.add_hessian(&further.configuration(), true, twist)
+                }
+            }
             self.base.copy_from_slice(now.values());
             if let Some(IterativeSolver { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
                 let mut assembly = Assembly::new(pattern, rest);
-                add_cells_at_rest(body, &mut assembly.scaled_by(stiffness));
+                let unturned = vec![Mat3::identity(); body.blocks().len()];
+                let frames = CellFrames::Single(&unturned);
+                add_flesh(body, form, &frames, &mut assembly.scaled_by(stiffness));
                 rest.factor()?;
             }
         }
         now.set_values(&self.base);
         let mut assembly = Assembly::new(pattern, now);
-        add_cells(body, &frames, &mut assembly.scaled_by(stiffness));
+        add_flesh(body, form, &frames, &mut assembly.scaled_by(stiffness));
         for term in further.terms {
             term.add_hessian(
                 &further.configuration(),
@@ -195,8 +234,47 @@ impl CellMatrix {
         self.now.factored_matrix()
     }
 
+    /// Returns the nodal functions in which the matrix is; `None`: it is in the body's own.
+    pub fn nodal_form(&self) -> Option<Arc<NodalForm>> {
+        self.form.clone()
+    }
+
     /// Solves in place, one entry per free vertex.
     pub fn solve(&mut self, x: &mut [Vec3]) -> Result<(), SolveError> {
+        self.in_functions(x, Self::solve_inside)
+    }
+
+    /// Solves in place with the factors of [`factor`](Self::factor).
+    pub fn substitute(&mut self, x: &mut [Vec3]) {
+        self.in_functions(x, |own, x| own.now.matrix().solve(x));
+    }
+
+    /// Applies an approximate inverse by one substitution; it is exact if the matrix is factored at every step.
+    pub fn precondition(&mut self, x: &mut [Vec3]) {
+        self.in_functions(x, |own, x| match &mut own.iterating {
+            Some(IterativeSolver { rest, turns, .. }) => apply_rotated_inverse(rest, turns, x),
+            None => own.now.matrix().solve(x),
+        });
+    }
+
+    /// Solves with vectors of the functions of the matrix: forces in, displacements out.
+    fn in_functions<T>(
+        &mut self,
+        x: &mut [Vec3],
+        solve: impl FnOnce(&mut Self, &mut [Vec3]) -> T,
+    ) -> T {
+        let Some(form) = self.form.clone() else {
+            return solve(self, x);
+        };
+        let mut nodal = std::mem::take(&mut self.nodal);
+        form.free_values.to_nodal_forces(x, &mut nodal);
+        let result = solve(self, &mut nodal);
+        form.free_values.to_coefficients(&nodal, x);
+        self.nodal = nodal;
+        result
+    }
+
+    fn solve_inside(&mut self, x: &mut [Vec3]) -> Result<(), SolveError> {
         if let Some(iterating) = &mut self.iterating {
             let IterativeSolver {
                 rest,
@@ -212,22 +290,25 @@ impl CellMatrix {
         self.now.solve(x)
     }
 
-    /// Solves in place with the factors of [`factor`](Self::factor).
-    pub fn substitute(&mut self, x: &mut [Vec3]) {
-        self.now.matrix().solve(x);
-    }
-
-    /// Applies an approximate inverse by one substitution; it is exact if the matrix is factored at every step.
-    pub fn precondition(&mut self, x: &mut [Vec3]) {
-        match &mut self.iterating {
-            Some(IterativeSolver { rest, turns, .. }) => apply_rotated_inverse(rest, turns, x),
-            None => self.substitute(x),
-        }
-    }
-
     /// Returns whether [`precondition`](Self::precondition) is only approximate.
     pub fn is_iterating(&self) -> bool {
         self.iterating.is_some()
+    }
+}
+
+/// Adds `Σ_c R_c S_c R_cᵀ` to an assembly in a body's own functions, or in nodal ones.
+fn add_flesh(body: &Body, form: Option<&NodalForm>, frames: &CellFrames, into: &mut Assembly) {
+    let Some(form) = form else {
+        return add_cells(body, frames, into);
+    };
+    for element in 0..body.blocks().len() {
+        frames.visit(element, |share, turn| {
+            let scaled = turn * (into.factor() * share);
+            let back = turn.transpose();
+            for (slot, block) in form.stiffness(element) {
+                into.add_multiplied_at(Some(slot), &(scaled * block * back));
+            }
+        });
     }
 }
 

@@ -148,12 +148,6 @@ pub(in crate::dynamics) fn add_cells(body: &Body, frames: &CellFrames, into: &mu
     }
 }
 
-/// Adds `Σ_c S_c`, the cells at rest, to the assembly.
-pub(in crate::dynamics) fn add_cells_at_rest(body: &Body, into: &mut Assembly) {
-    let unturned = vec![Mat3::identity(); body.blocks().len()];
-    add_cells(body, &CellFrames::Single(&unturned), into);
-}
-
 /// The term `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`, which keeps flesh from spinning about straight bones.
 pub(in crate::dynamics) struct TwistTerm<'a> {
     pub body: &'a Body,

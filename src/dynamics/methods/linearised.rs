@@ -19,21 +19,28 @@
 //! may overshoot and gain energy, as nothing checks the step; the nonlinear method searches on.
 
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, NodalForm};
 use crate::dynamics::methods::nonlinear::compute_loads;
 use crate::dynamics::methods::patches::DisplacedCells;
-use crate::dynamics::methods::step_system::{StepGuess, StepSystem, step_solver};
+use crate::dynamics::methods::step_space::StepSpace;
+use crate::dynamics::methods::step_system::{StepGuess, StepSystem};
 use crate::dynamics::methods::stepper::{
     FactoredStep, NodalState, Proposal, SplitStep, Step, StepFactor, Stepper,
 };
 use crate::dynamics::{SimulationError, Solver, position_error};
 use crate::elasticity::ElasticModel;
-use crate::solve::{Inverse, SolveError};
+use crate::solve::{Inverse, NodeMatrix, SolveError};
+use std::sync::Arc;
 
 /// Stepper of the method: system, solver and buffers of a step, one entry per lattice vertex each.
 pub(in crate::dynamics) struct LinearisedStepper {
+    choice: Solver,
+    /// Nodal functions in which steps with details are solved; `None`: in the body's own.
+    form: Option<Arc<NodalForm>>,
     system: StepSystem,
     solver: Inverse,
+    /// Displacements, inertia and forces in nodal functions.
+    nodal: [Vec<Vec3>; 3],
     displacements: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
@@ -43,16 +50,28 @@ pub(in crate::dynamics) struct LinearisedStepper {
 
 impl LinearisedStepper {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
-        let mut inverse = step_solver(body, solver)?;
+        Self::with_form(body, solver, body.nodal_form()?.cloned())
+    }
+
+    fn with_form(
+        body: &Body,
+        solver: Solver,
+        form: Option<Arc<NodalForm>>,
+    ) -> Result<Self, SolveError> {
+        let space = StepSpace::of(body, form.as_deref());
+        let mut inverse = space.solver(solver)?;
         let zero = vec![Vec3::zeros(); body.node_count()];
         let model = ElasticModel::StVenantKirchhoff;
         Ok(Self {
-            system: StepSystem::new(body, model, solver, &mut inverse),
+            system: StepSystem::new(&space, model, solver, &mut inverse),
+            choice: solver,
             solver: inverse,
+            nodal: [zero.clone(), zero.clone(), zero.clone()],
             displacements: zero.clone(),
             inertia: zero.clone(),
             forces: zero.clone(),
             positions: zero,
+            form,
         })
     }
 }
@@ -71,6 +90,10 @@ impl Stepper for LinearisedStepper {
 impl SplitStep for LinearisedStepper {
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
+        if self.form.is_some() && !step.load.terms.is_empty() {
+            // Further terms know the body's own functions alone.
+            *self = Self::with_form(body, self.choice, None)?;
+        }
         let rest = body.rest_shape();
         for (v, &p) in nodes.positions.iter().enumerate() {
             let guess = match body.bone_of_vertex()[v] {
@@ -83,26 +106,36 @@ impl SplitStep for LinearisedStepper {
         }
         let displacements = &self.displacements;
         compute_loads(body, to, &step.load, displacements, &mut self.forces);
+        let (mut displacements, mut inertia, mut forces) =
+            (&displacements[..], &self.inertia[..], &self.forces[..]);
+        if let Some(form) = &self.form {
+            let [u, z, f] = &mut self.nodal;
+            form.values.to_values(displacements, u);
+            form.values.to_values(inertia, z);
+            form.values.to_nodal_forces(forces, f);
+            (displacements, inertia, forces) = (&u[..], &z[..], &f[..]);
+        }
         let guess = StepGuess {
             cells: DisplacedCells {
                 turns: None,
                 displacements,
             },
             origin: rest,
-            inertia: &self.inertia,
-            forces: &self.forces,
+            inertia,
+            forces,
             terms: step.load.terms,
         };
         let mass = 1.0 / (h * h) + step.mass_damping / h;
         let scales = (mass, step.implicit_stiffness_damping() / h);
-        self.system.solve(body, &mut self.solver, &guess, scales)?;
-        for (d, &v) in self
-            .system
-            .nodes
-            .iter()
-            .zip(body.pattern().vertex_of_node())
-        {
-            self.positions[v as usize] += d;
+        let space = StepSpace::of(body, self.form.as_deref());
+        self.system
+            .solve(&space, &mut self.solver, &guess, scales)?;
+        let changes = &self.system.nodes;
+        for (node, &v) in space.pattern.vertex_of_node().iter().enumerate() {
+            self.positions[v as usize] += match &self.form {
+                Some(form) => form.free_values.inverse().row_times(node, changes),
+                None => changes[node],
+            };
         }
         position_error(&self.positions).map_or(Ok(()), Err)
     }
@@ -113,6 +146,7 @@ impl SplitStep for LinearisedStepper {
             factored: FactoredStep {
                 solver: StepFactor::Pending(&mut self.solver),
                 scale: 1.0,
+                form: self.form.clone(),
             },
         })
     }

@@ -13,6 +13,7 @@ pub(super) mod linearised;
 pub(super) mod modal;
 pub mod nonlinear;
 mod patches;
+mod step_space;
 mod step_system;
 pub(super) mod stepper;
 pub(super) mod system;
@@ -22,7 +23,7 @@ pub(super) mod warped;
 use crate::body::Body;
 use crate::dynamics::{DEFAULT_MODE_COUNT, Method, SimulationError, SimulationSettings};
 use crate::elasticity::ElasticModel;
-use crate::modal::{Modes, check_details};
+use crate::modal::Modes;
 use crate::progress::Silent;
 use hyperelastic::HyperelasticStepper;
 use linearised::LinearisedStepper;
@@ -53,7 +54,6 @@ pub(in crate::dynamics) fn build_stepper(
         )?),
         Method::NeoHookean => Box::new(NonlinearStepper::new(body, ElasticModel::NeoHookean)?),
         Method::Modal => {
-            check_details(body)?;
             let modes = match modes {
                 Some(modes) => modes,
                 None => Arc::new(Modes::for_body(

@@ -6,7 +6,7 @@
 //! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
 //! threads.
 
-use crate::body::Body;
+use super::step_space::StepSpace;
 use crate::elasticity::{Elastic, ElasticModel, Elements, TangentChoice};
 use crate::solve::{Assembly, BlockSlot, Configuration, sweeps};
 use crate::{Mat3, Vec3};
@@ -21,7 +21,7 @@ const MIN_PARALLEL_PATCHES: usize = 4;
 /// Index of a missing block: one of its two vertices is held.
 const NO_INDEX: u32 = u32::MAX;
 
-/// All cells of a body with an elastic energy, in patches.
+/// All cells of the flesh with an elastic energy, in patches.
 pub(super) struct CellPatches {
     model: ElasticModel,
     patches: Vec<CellPatch>,
@@ -36,8 +36,8 @@ pub(super) struct DisplacedCells<'a> {
 
 /// A patch of neighbouring cells.
 struct CellPatch {
-    /// Indices of the cells in the lattice.
-    cells: Vec<u32>,
+    /// Index of the rotation of each cell.
+    turning: Vec<u32>,
     /// The cells, with corners as indices into `vertices`.
     elements: Elements,
     vertices: Vec<u32>,
@@ -51,10 +51,10 @@ struct CellPatch {
 }
 
 impl CellPatches {
-    /// Cuts a body's cells into patches.
-    pub fn new(body: &Body, model: ElasticModel) -> Self {
-        let (elements, pattern) = (body.elements(), body.pattern());
-        let mut places = vec![NO_INDEX; body.node_count()];
+    /// Cuts the cells of the flesh into patches.
+    pub fn new(space: &StepSpace, model: ElasticModel) -> Self {
+        let (elements, pattern) = (space.elements, space.pattern);
+        let mut places = vec![NO_INDEX; elements.node_count()];
         for (place, node) in sweeps::bandwidth_order(pattern.symbolic())
             .into_iter()
             .enumerate()
@@ -73,7 +73,7 @@ impl CellPatches {
             starts.push(starts[starts.len() - 1] + pairs);
         }
         let patches = cells.chunks(PATCH_CELLS);
-        let patches = patches.map(|c| CellPatch::new(body, c, &starts)).collect();
+        let patches = patches.map(|c| CellPatch::new(space, c, &starts)).collect();
         Self { model, patches }
     }
 
@@ -118,9 +118,9 @@ impl CellPatches {
 }
 
 impl CellPatch {
-    /// Creates the patch of a body's `cells`; `starts` has the first pair of corners of each cell of the body.
-    fn new(body: &Body, cells: &[u32], starts: &[usize]) -> Self {
-        let (elements, pattern) = (body.elements(), body.pattern());
+    /// Creates the patch of some `cells`; `starts` has the first pair of corners of each cell of the flesh.
+    fn new(space: &StepSpace, cells: &[u32], starts: &[usize]) -> Self {
+        let (elements, pattern) = (space.elements, space.pattern);
         let corners = cells.iter().flat_map(|&c| elements.corners(c as usize));
         let mut vertices: Vec<u32> = corners.copied().collect();
         vertices.sort_unstable();
@@ -142,7 +142,7 @@ impl CellPatch {
             }
         }
         Self {
-            cells: cells.to_vec(),
+            turning: cells.iter().map(|&c| space.owner(c)).collect(),
             turns: vec![Mat3::identity(); cells.len()],
             displacements: vec![Vec3::zeros(); vertices.len()],
             gradient: vec![Vec3::zeros(); vertices.len()],
@@ -163,7 +163,7 @@ impl CellPatch {
     fn linearise(&mut self, model: ElasticModel, at: DisplacedCells, convex: bool) {
         self.gather_displacements(at.displacements);
         if let Some(turns) = at.turns {
-            for (turn, &cell) in self.turns.iter_mut().zip(&self.cells) {
+            for (turn, &cell) in self.turns.iter_mut().zip(&self.turning) {
                 *turn = turns[cell as usize];
             }
         }

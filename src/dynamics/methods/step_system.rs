@@ -11,47 +11,23 @@
 //! near rest, and a convex one in cells farther away ([`TangentChoice::Guarded`]). Where that sum is not positive definite, all
 //! cells take a convex one.
 //!
+//! **With details** the system is in the [nodal functions](crate::body::NodalForm) of the body's basis, a `StepSpace` of its own. There a level
+//! of details costs what as many vertices of a finer lattice cost.
+//!
 //! **Solved** by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep the system well conditioned, or by a
 //! factorisation if that costs less.
 
 use super::patches::{CellPatches, DisplacedCells};
+use super::step_space::StepSpace;
 use crate::Vec3;
-use crate::body::Body;
 use crate::dynamics::{SimulationError, Solver};
 use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
 use crate::solve::{
     Assembly, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, ScalarTerm,
-    SolveError,
 };
 use std::sync::Arc;
 
-/// Bodies with fewer free vertices are factored. At 255, a factorisation with its substitution takes 0.18 ms and iterations 0.10 ms;
-/// below, the saving is too small to give up digits for.
-const MIN_ITERATIVE_VERTICES: usize = 128;
-
-/// Maximum number of iterations with [`Solver::Iterate`], whatever factoring costs. In exact arithmetic conjugate gradients end after as
-/// many iterations as there are unknowns, here those of 667 vertices.
-const MAX_ITERATIONS: usize = 2_000;
-
-/// Creates the solver of the systems of a body.
-pub(super) fn step_solver(body: &Body, solver: Solver) -> Result<Inverse, SolveError> {
-    let pattern = body.pattern();
-    let mut inverse = match solver {
-        Solver::Automatic if has_few_nodes(body) => Inverse::with_factor(pattern.symbolic())?,
-        Solver::Factor => Inverse::with_factor(pattern.symbolic())?,
-        Solver::Automatic | Solver::Iterate => Inverse::with_sweeps(pattern.symbolic())?,
-    };
-    if solver == Solver::Iterate {
-        inverse.set_limit(MAX_ITERATIONS);
-    }
-    Ok(inverse)
-}
-
-fn has_few_nodes(body: &Body) -> bool {
-    body.pattern().vertex_of_node().len() < MIN_ITERATIVE_VERTICES
-}
-
-/// Buffers of the systems of one body, and its cells.
+/// Buffers of the systems of the flesh of one body, and its cells.
 pub(super) struct StepSystem {
     pub cells: CellPatches,
     /// Values of `m M + (1 + k) Mt` in the solver, and m and k.
@@ -82,44 +58,54 @@ pub(super) struct StepGuess<'a> {
 }
 
 impl StepSystem {
-    /// Creates the buffers; `solver` is that of [`step_solver`], which made `inverse`.
-    pub fn new(body: &Body, model: ElasticModel, solver: Solver, inverse: &mut Inverse) -> Self {
-        let free = vec![Vec3::zeros(); body.pattern().vertex_of_node().len()];
+    /// Creates the buffers; `solver` is that of [`StepSpace::solver`], which made `inverse`.
+    pub fn new(
+        space: &StepSpace,
+        model: ElasticModel,
+        solver: Solver,
+        inverse: &mut Inverse,
+    ) -> Self {
+        let free = vec![Vec3::zeros(); space.pattern.vertex_of_node().len()];
         Self {
-            cells: CellPatches::new(body, model),
+            cells: CellPatches::new(space, model),
             base: vec![0.0; inverse.matrix().values().len()],
             scales: None,
             flight: free.clone(),
-            automatic: solver == Solver::Automatic && !has_few_nodes(body),
-            gradient: vec![Vec3::zeros(); body.node_count()],
+            automatic: solver == Solver::Automatic && !space.has_few_nodes(),
+            gradient: vec![Vec3::zeros(); space.elements.node_count()],
             nodes: free,
         }
     }
 
     /// Assembles the matrix that all steps with these scales share, and decides whether iterations cost less than its factorisation.
     /// The decision depends on the body and the scales alone, so that every step is reproducible.
-    fn assemble_base(&mut self, body: &Body, solver: &mut Inverse, (mass, damping): (f64, f64)) {
-        let pattern = body.pattern();
+    fn assemble_base(
+        &mut self,
+        space: &StepSpace,
+        solver: &mut Inverse,
+        (mass, damping): (f64, f64),
+    ) {
+        let pattern = space.pattern;
         let matrix = solver.matrix();
         matrix.clear();
         let mut assembly = Assembly::new(pattern, matrix);
-        assembly.scaled_by(mass).add_scalars(body.mass_matrix());
+        assembly.scaled_by(mass).add_scalars(space.mass);
         let both = &mut assembly.scaled_by(1.0 + damping);
-        both.add_scalars(body.twist_matrix());
+        both.add_scalars(space.twist);
         self.base.copy_from_slice(matrix.values());
         self.scales = Some((mass, damping));
         if !self.automatic {
             return;
         }
         // The matrix at rest, loaded by the weight of all flesh.
-        let still = vec![Vec3::zeros(); body.node_count()];
+        let still = vec![Vec3::zeros(); space.elements.node_count()];
         let at = Configuration {
             origin: None,
             displacements: &still,
             increment: None,
         };
         let elastic = Elastic {
-            elements: body.elements(),
+            elements: space.elements,
             model: self.cells.model(),
             turns: None,
             slots: pattern.pair_slots(),
@@ -128,7 +114,7 @@ impl StepSystem {
         let assembly = &mut Assembly::new(pattern, matrix);
         elastic.add_hessian(&at, false, &mut assembly.scaled_by(1.0 + damping));
         for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
-            *node = Vec3::repeat(body.carried_mass(v as usize));
+            *node = Vec3::repeat(space.carried_mass(v as usize));
         }
         let iterations = solver.measure_iterations(&mut self.nodes);
         solver.enable_sweeps(iterations.is_some());
@@ -140,14 +126,14 @@ impl StepSystem {
     /// The system is singular.
     pub fn solve(
         &mut self,
-        body: &Body,
+        space: &StepSpace,
         solver: &mut Inverse,
         guess: &StepGuess,
         scales: (f64, f64),
     ) -> Result<(), SimulationError> {
-        let (pattern, (mass, damping)) = (body.pattern(), scales);
+        let (pattern, (mass, damping)) = (space.pattern, scales);
         if self.scales != Some(scales) {
-            self.assemble_base(body, solver, scales);
+            self.assemble_base(space, solver, scales);
         }
         let at = Configuration {
             origin: Some(guess.origin),
@@ -162,7 +148,7 @@ impl StepSystem {
             forces: guess.forces,
         };
         let inertia = ScalarTerm {
-            matrix: body.mass_matrix(),
+            matrix: space.mass,
             factor: mass,
             slope: guess.inertia,
         };

@@ -6,7 +6,8 @@
 //! converts it to positions for display, and saves it in sections of its own.
 
 use crate::Vec3;
-use crate::body::Body;
+use crate::basis::NodalValues;
+use crate::body::{Body, NodalForm};
 use crate::contact::FlexibleBody;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::balance;
@@ -15,7 +16,7 @@ use crate::dynamics::{Method, SimulationError, SkinnedLattice, position_error};
 use crate::modal::Modes;
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
-use crate::solve::{Inverse, SparseCholesky};
+use crate::solve::{Inverse, NodeMatrix, SparseCholesky};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -252,6 +253,8 @@ pub(in crate::dynamics) struct Proposal<'a> {
 pub(in crate::dynamics) struct FactoredStep<'a> {
     pub solver: StepFactor<'a>,
     pub scale: f64,
+    /// Nodal functions, if the matrix is in these; `None`: it is in the body's own.
+    pub form: Option<Arc<NodalForm>>,
 }
 
 /// A factored matrix, or one to be factored on first use.
@@ -260,20 +263,74 @@ pub(in crate::dynamics) enum StepFactor<'a> {
     Pending(&'a mut Inverse),
 }
 
+impl StepFactor<'_> {
+    fn solve(&mut self, forces: &mut [Vec3]) {
+        match self {
+            Self::Made(solver) => solver.solve(forces),
+            Self::Pending(solver) => solver.solve_by_factor(forces),
+        }
+    }
+
+    fn columns(&mut self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
+        match self {
+            Self::Made(solver) => solver.inverse_columns(nodes, scale),
+            Self::Pending(solver) => solver.inverse_columns(nodes, scale),
+        }
+    }
+}
+
 impl FlexibleBody for FactoredStep<'_> {
     fn displace(&mut self, forces: &mut [Vec3]) {
-        match &mut self.solver {
-            StepFactor::Made(solver) => solver.solve(forces),
-            StepFactor::Pending(solver) => solver.solve_by_factor(forces),
+        match &self.form {
+            None => self.solver.solve(forces),
+            Some(form) => {
+                let values = &form.free_values;
+                let mut nodal = vec![Vec3::zeros(); forces.len()];
+                values.to_nodal_forces(forces, &mut nodal);
+                self.solver.solve(&mut nodal);
+                values.to_coefficients(&nodal, forces);
+            }
         }
         forces.iter_mut().for_each(|d| *d *= self.scale);
     }
 
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
-        match &mut self.solver {
-            StepFactor::Made(solver) => solver.inverse_columns(nodes, self.scale),
-            StepFactor::Pending(solver) => solver.inverse_columns(nodes, self.scale),
+        match self.form.clone() {
+            None => self.solver.columns(nodes, self.scale),
+            Some(form) => self.nodal_columns(&form.free_values, nodes),
         }
+    }
+}
+
+impl FactoredStep<'_> {
+    /// Returns columns of the inverse in the body's own functions: a force on one acts on a few nodal ones.
+    fn nodal_columns(&mut self, values: &NodalValues, nodes: &[u32]) -> DMatrix<f64> {
+        let inverse = values.inverse();
+        let row = |node: u32| inverse.row_range(node as usize);
+        let mut touched: Vec<u32> = Vec::new();
+        for &node in nodes {
+            touched.extend(&inverse.indices()[row(node)]);
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        let nodal = self.solver.columns(&touched, self.scale);
+        let mut all = DMatrix::zeros(nodal.nrows(), 3 * nodes.len());
+        let count = inverse.rows();
+        let (mut sum, mut coefficients) = (vec![Vec3::zeros(); count], vec![Vec3::zeros(); count]);
+        for (j, mut column) in all.column_iter_mut().enumerate() {
+            sum.fill(Vec3::zeros());
+            for i in row(nodes[j / 3]) {
+                let at = touched.partition_point(|&b| b < inverse.indices()[i]);
+                let from = nodal.column(3 * at + j % 3);
+                for (sum, d) in sum.iter_mut().zip(from.as_slice().chunks_exact(3)) {
+                    *sum += Vec3::new(d[0], d[1], d[2]) * inverse.data()[i];
+                }
+            }
+            values.to_coefficients(&sum, &mut coefficients);
+            let numbers = coefficients.iter().flat_map(|d| d.iter());
+            column.iter_mut().zip(numbers).for_each(|(to, d)| *to = *d);
+        }
+        all
     }
 }
 

@@ -13,7 +13,7 @@
 //! forces to the right-hand side. They are not damped.
 
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, NodalForm};
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::flesh::WarpedCells;
@@ -22,6 +22,7 @@ use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::vertex::VertexMatrix;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::{Inverse, NodeMatrix, SolveError, SparseCholesky};
+use std::sync::Arc;
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct LinearSystem {
@@ -158,6 +159,15 @@ impl LinearSystem {
         match &mut self.form {
             MatrixForm::Cells(cells) => cells.substitute(x),
             MatrixForm::Vertices(vertices) => vertices.preconditioner().substitute(x),
+        }
+    }
+
+    /// Returns the nodal functions in which [`factored_matrix`](Self::factored_matrix) and [`assemble`](Self::assemble) have the matrix of a
+    /// body with details; `None`: it is in the body's own. Further terms change that for good.
+    pub fn nodal_form(&mut self) -> Option<Arc<NodalForm>> {
+        match &mut self.form {
+            MatrixForm::Cells(cells) => cells.nodal_form(),
+            MatrixForm::Vertices(vertices) => vertices.preconditioner().nodal_form(),
         }
     }
 

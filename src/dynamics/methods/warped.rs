@@ -173,7 +173,7 @@ impl SplitStep for LinearStepper {
     }
 
     fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError> {
-        let h = step.duration;
+        let (h, form) = (step.duration, self.system.nodal_form());
         let solver = match self.is_regional(step) {
             true => {
                 let StepScales { mass, stiffness } = StepScales::of_step(step);
@@ -187,6 +187,7 @@ impl SplitStep for LinearStepper {
             factored: FactoredStep {
                 solver,
                 scale: h * h,
+                form,
             },
         })
     }

@@ -68,9 +68,11 @@ impl PinSystem {
             _ => Method::Warped,
         };
         let mut system = LinearSystem::new(body, form, Solver::Factor)?;
+        let form = system.nodal_form();
         let mut flesh = FactoredStep {
             solver: StepFactor::Pending(system.assemble(body, start.skinned, 0.0, 1.0)?),
             scale: 1.0,
+            form,
         };
         self.solver.factor(&mut flesh, free.len());
         self.sums.clear();

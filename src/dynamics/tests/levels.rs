@@ -5,8 +5,14 @@ use super::*;
 use crate::basis::{Basis, subdivided_lattice};
 use crate::body::fixture::{FullSpace, body_in};
 use crate::elasticity::FleshDomain;
+use crate::kernel::WarpForm;
 use crate::lattice::{BoneChains, Cell, Lattice};
+use crate::modal::{DeformSettings, ModalError, ModalSystem, Modes};
+use crate::progress::Silent;
+use crate::solve::term::tests::Pin as Spring;
+use crate::solve::{EnergyTerm, ScalarMatrix};
 use crate::store;
+use crate::tets::MassKind;
 
 fn with_levels(levels: usize) -> BodySettings {
     BodySettings {
@@ -109,6 +115,79 @@ fn levels_equal_subdivided_lattice() {
             assert!(apart < 1e-7 * size, "{levels} {method:?} {apart} {size}");
         }
     }
+}
+
+/// Modes of a body with J levels have the frequencies of those over the J-times subdivided lattice, and the same shapes at its vertices. Lumped
+/// masses are refused.
+#[test]
+fn modes_equal_subdivided_lattice() {
+    for levels in 1..=2 {
+        let coarse = mixed_lattice();
+        let (x, cells) = subdivided_lattice(&coarse, levels);
+        let settings = BodySettings {
+            level: 0,
+            ..unloaded()
+        };
+        let fine = body_in(hold_side(x.clone(), cells, 0), &FullSpace, &settings);
+        let fine = Arc::new(fine.unwrap());
+        let own = Arc::new(body_in(coarse, &FullSpace, &with_levels(levels)).unwrap());
+        let [wanted, found] = [&fine, &own].map(|body| Modes::for_body(body, 6, &Silent).unwrap());
+        for (a, b) in wanted.eigenvalues().iter().zip(found.eigenvalues()) {
+            assert!((a - b).abs() < 1e-6 * a, "{levels} {a} {b}");
+        }
+        for (a, b) in wanted.shapes().iter().zip(found.shapes()) {
+            let b = vertex_positions(&own, b, &x);
+            let size = a.iter().map(|u| u.norm()).fold(0.0, f64::max);
+            let turned: Vec<Vec3> = b.iter().map(|u| -u).collect();
+            let apart = max_difference(a, &b).min(max_difference(a, &turned));
+            assert!(apart < 1e-3 * size, "{levels} {apart} {size}");
+        }
+        let lumped = ModalSystem::for_body(&own, MassKind::Lumped, &[]);
+        assert!(matches!(lumped, Err(ModalError::Details { .. })));
+    }
+}
+
+/// Modal flesh with details sways, and both forms of its display lie where its functions have it.
+#[test]
+fn modal_flesh_with_details_moves() {
+    let bar = BarOptions::default();
+    let body = Arc::new(half_bar(1));
+    let settings = SimulationSettings::for_method(Method::Modal);
+    let mut simulation = Simulation::new(body.clone(), settings).unwrap();
+    simulation.reset(&rest_pose(), false, None).unwrap();
+    for frame in 1..=6 {
+        let pose = bent_pose(&bar, 0.1 * f64::from(frame));
+        simulation.advance(&pose, 1.0 / 24.0, None, None).unwrap();
+    }
+    let (modes, q) = (
+        simulation.modes().unwrap().clone(),
+        simulation.amplitudes().unwrap(),
+    );
+    assert!(q.iter().any(|q| q.abs() > 1e-6));
+    let (embedding, _) = body.embed_surface(body.surface());
+    let rest = body.surface().vertices();
+    let shown = |form: WarpForm| {
+        let settings = DeformSettings {
+            form,
+            ..DeformSettings::default()
+        };
+        let deformer = modes.deformer(&embedding, rest, None, &settings).unwrap();
+        let mut out = vec![0.0; 3 * rest.len()];
+        deformer.displacements_into(q, &mut out).unwrap();
+        let points = out.chunks_exact(3);
+        points
+            .map(|p| Vec3::new(p[0].into(), p[1].into(), p[2].into()))
+            .collect::<Vec<_>>()
+    };
+    let own = modes.displacements(q, true);
+    let size = own.iter().map(|u| u.norm()).fold(0.0, f64::max);
+    let wanted: Vec<Vec3> = (0..rest.len())
+        .map(|v| embedding.position(v, &own))
+        .collect();
+    let embedded = shown(WarpForm::Embedded);
+    assert!(max_difference(&wanted, &embedded) < 1e-4 * size);
+    // The other form warps at the vertices: it differs by what the rotation varies around them.
+    assert!(max_difference(&embedded, &shown(WarpForm::Vertex)) < 0.2 * size);
 }
 
 /// The strain energy of an uncut box under its own weight converges with the square of the elements' size.
@@ -302,37 +381,131 @@ fn states_and_files_keep_details() {
     }
 }
 
+/// Flesh on one side of a plane through a bar.
+struct Half;
+
+impl FleshDomain for Half {
+    fn signed_distance(&self, p: Vec3) -> f64 {
+        p.x + 0.3 * p.y - 0.05
+    }
+    fn contains(&self, p: Vec3) -> bool {
+        self.signed_distance(p) < 0.0
+    }
+    fn owner(&self, cell: u32, _: Vec3) -> u32 {
+        cell
+    }
+}
+
+/// Builds half a bar, cut by a plane through its cells.
+fn half_bar(levels: usize) -> Body {
+    let lattice = (**BarOptions::default().build().lattice()).clone();
+    let settings = BodySettings {
+        basis_levels: levels,
+        ..BodySettings::default()
+    };
+    body_in(lattice, &Half, &settings).unwrap()
+}
+
+/// Nodal values and coefficients describe the same shape: its energy, its inertia and its twist are those of the body, and nodal functions
+/// are one at their own centres and zero at others.
+#[test]
+fn nodal_functions_describe_same_flesh() {
+    for levels in 1..=2 {
+        let body = half_bar(levels);
+        let form = body.nodal_form().unwrap().unwrap();
+        let n = body.node_count();
+        let x: Vec<Vec3> = (0..n)
+            .map(|a| Vec3::new((a as f64).sin(), (2.0 * a as f64).cos(), 0.3) * 0.02)
+            .collect();
+        let (mut y, mut back) = (x.clone(), x.clone());
+        form.values.to_values(&x, &mut y);
+        for (a, y) in y.iter().enumerate() {
+            let row = body.basis().centre_row(a);
+            let value: Vec3 = row.iter().map(|&(b, w)| x[b as usize] * w).sum();
+            assert!((value - y).norm() < 1e-14);
+        }
+        form.values.to_coefficients(&y, &mut back);
+        assert!(max_difference(&x, &back) < 1e-13);
+        // Work of forces is the same.
+        let mut forces = x.clone();
+        form.values.to_nodal_forces(&x, &mut forces);
+        let work = |f: &[Vec3], d: &[Vec3]| f.iter().zip(d).map(|(f, d)| f.dot(d)).sum::<f64>();
+        let (wanted, found) = (work(&x, &x), work(&forces, &y));
+        assert!((wanted - found).abs() < 1e-10 * wanted, "{wanted} {found}");
+        let model = ElasticModel::Yeoh;
+        let (wanted, found) = (
+            body.elements().energy(model, &x),
+            form.elements.energy(model, &y),
+        );
+        assert!((wanted - found).abs() < 1e-9 * wanted, "{wanted} {found}");
+        for (own, nodal) in [
+            (body.mass_matrix(), &form.mass),
+            (body.twist_matrix(), &form.twist),
+        ] {
+            let square = |matrix: &ScalarMatrix, x: &[Vec3]| -> f64 {
+                (0..n).map(|v| x[v].dot(&matrix.row_times(v, x))).sum()
+            };
+            let (wanted, found) = (square(own, &x), square(nodal, &y));
+            assert!((wanted - found).abs() < 1e-9 * wanted, "{wanted} {found}");
+        }
+        // That is the point of it.
+        assert!(2 * form.mass.nnz() < body.mass_matrix().nnz());
+    }
+}
+
+/// A term without force has steps and balances solved in the body's own functions: they are those solved in nodal functions. So
+/// are the displacements of pins.
+#[test]
+fn nodal_functions_change_no_motion() {
+    let bar = BarOptions::default();
+    for (levels, method, pinned) in [
+        (1, Method::Hyperelastic, false),
+        (1, Method::Hyperelastic, true),
+        (1, Method::Warped, true),
+        (2, Method::Warped, false),
+    ] {
+        let body = Arc::new(half_bar(levels));
+        let last = body.node_count() - 1;
+        let run = |terms: Vec<Arc<dyn EnergyTerm>>| {
+            let settings = SimulationSettings {
+                solver: Solver::Factor,
+                rate: 96.0,
+                ..SimulationSettings::for_method(method)
+            };
+            let mut simulation = Simulation::new(body.clone(), settings).unwrap();
+            simulation.set_terms(terms).unwrap();
+            simulation.reset(&rest_pose(), true, None).unwrap();
+            if pinned {
+                let place = Vec3::new(-0.13, 0.02, 1.13);
+                let target = place + Vec3::new(0.0, 0.05, 0.02);
+                let pin = Pin::new(PinPoint::Place(place), target);
+                simulation.pin(pin).unwrap();
+            }
+            for frame in 1..=2 {
+                let pose = bent_pose(&bar, 0.2 * f64::from(frame));
+                simulation.advance(&pose, 1.0 / 24.0, None, None).unwrap();
+            }
+            simulation.nodes.positions.clone()
+        };
+        let idle = Spring {
+            node: last,
+            place: Vec3::zeros(),
+            stiffness: 0.0,
+        };
+        let (nodal, own) = (run(Vec::new()), run(vec![Arc::new(idle)]));
+        let apart = max_difference(&nodal, &own);
+        assert!(apart < 1e-8 * body.size(), "{levels} {method:?} {apart}");
+        assert!(max_difference(&nodal, body.rest_shape()) > 1e-2);
+    }
+}
+
 /// Half a bar of flesh, cut by a plane, has the same bits for any number of threads.
 #[test]
 fn cut_body_ignores_threads() {
-    struct Half;
-    impl FleshDomain for Half {
-        fn signed_distance(&self, p: Vec3) -> f64 {
-            p.x + 0.3 * p.y - 0.05
-        }
-        fn contains(&self, p: Vec3) -> bool {
-            self.signed_distance(p) < 0.0
-        }
-        fn owner(&self, cell: u32, _: Vec3) -> u32 {
-            cell
-        }
-    }
     let bar = BarOptions::default().build();
-    let lattice = || (**bar.lattice()).clone();
-    let build = || {
-        body_in(
-            lattice(),
-            &Half,
-            &BodySettings {
-                basis_levels: 1,
-                ..Default::default()
-            },
-        )
-        .unwrap()
-    };
     let in_pool = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.unwrap().install(build)
+        pool.unwrap().install(|| half_bar(1))
     };
     let (one, three) = (in_pool(1), in_pool(3));
     let coarse = Basis::new(bar.lattice().clone());

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static balance of the sway at a pose, and the forces that hold a sway.
 
-use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::nonlinear::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
+use crate::dynamics::methods::step_space::StepSpace;
 use crate::dynamics::{SimulationError, SkinnedLattice};
-use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
+use crate::elasticity::{Elastic, ElasticModel, Elements, TangentChoice};
 use crate::progress::Progress;
-use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix};
+use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix, Pattern};
+use crate::{Mat3, Vec3};
 
 /// Elastic energy of the flesh.
 pub(super) const MODEL: ElasticModel = ElasticModel::Yeoh;
@@ -36,17 +37,18 @@ pub(super) fn compute_loads(
     }
 }
 
-/// Returns the elastic energy, relative to the carried shape, or to rest if `skinned` is `None`.
+/// Returns the elastic energy of elements relative to their rotations.
 pub(super) fn elastic_energy<'a>(
-    body: &'a Body,
-    skinned: Option<&'a SkinnedLattice>,
+    elements: &'a Elements,
+    pattern: &'a Pattern,
+    turns: &'a [Mat3],
     tangent: TangentChoice,
 ) -> Elastic<'a> {
     Elastic {
-        elements: body.elements(),
+        elements,
         model: MODEL,
-        turns: skinned.map(|skinned| &skinned.cell_turns[..]),
-        slots: body.pattern().pair_slots(),
+        turns: Some(turns),
+        slots: pattern.pair_slots(),
         tangent,
     }
 }
@@ -93,19 +95,37 @@ pub(in crate::dynamics) fn nearest_balance(
     let zero = vec![Vec3::zeros(); body.node_count()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     compute_loads(body, skinned, load, &sway, &mut forces);
+    // Further terms know the body's own functions alone.
+    let form = match load.terms.is_empty() {
+        true => body.nodal_form()?.cloned(),
+        false => None,
+    };
+    let space = StepSpace::of(body, form.as_deref());
+    if let Some(form) = &form {
+        form.values.to_nodal_forces(&forces.clone(), &mut forces);
+    }
     let increment = Increment {
         forces: &forces,
         terms: load.terms,
         origin: &skinned.places,
         ..Increment::zero(&zero)
     };
-    let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
+    let mut balancer = Balancer::new(space.pattern, body.node_count())?;
     let options = Newton::default();
+    let mut turns = Vec::new();
+    let turns = space.element_turns(&skinned.cell_turns, &mut turns);
+    let tangent = TangentChoice::Exact(EIGENVALUE_FLOOR);
     let domain = ElasticDomain {
-        elastic: elastic_energy(body, Some(skinned), TangentChoice::Exact(EIGENVALUE_FLOOR)),
-        ..ElasticDomain::of_body(body, MODEL)
+        elastic: elastic_energy(space.elements, space.pattern, turns, tangent),
+        pattern: space.pattern,
+        mass: space.mass,
+        twist: Some(space.twist),
     };
-    match balancer.balance(domain, increment, &mut sway, &options, progress) {
+    let found = balancer.balance(domain, increment, &mut sway, &options, progress);
+    if let Some(form) = &form {
+        form.values.to_coefficients(&sway.clone(), &mut sway);
+    }
+    match found {
         Ok(_) => Ok((sway, None)),
         Err(error @ NewtonError::NotConverged { .. }) => Ok((sway, Some(error))),
         Err(error) => Err(error.into()),
@@ -127,7 +147,14 @@ pub(in crate::dynamics) fn forces_at(
         displacements: sway,
         increment: None,
     };
-    elastic_energy(body, Some(skinned), TangentChoice::Guarded).add_gradient(&at, &mut forces);
+    let turns = &skinned.cell_turns;
+    elastic_energy(
+        body.elements(),
+        body.pattern(),
+        turns,
+        TangentChoice::Guarded,
+    )
+    .add_gradient(&at, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
         *f = match body.bone_of_vertex()[v] {
             Some(_) => Vec3::zeros(),

@@ -39,6 +39,7 @@
 //! The system and its solver are in [`crate::dynamics::methods::step_system`]. A step that contact displaces is factored.
 
 mod balance;
+mod solving;
 mod step;
 
 pub(in crate::dynamics) use balance::{balance, forces_at};

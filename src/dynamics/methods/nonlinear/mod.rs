@@ -7,6 +7,7 @@
 //! [`NeoHookean`](crate::dynamics::Method::NeoHookean) of [`Simulation`](crate::dynamics::Simulation).
 //! All minimise an energy by Newton's method ([`crate::solve::newton`]).
 
+mod body_balancer;
 mod potential;
 mod simulation;
 mod skeletal;

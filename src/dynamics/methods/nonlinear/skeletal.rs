@@ -3,7 +3,8 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::potential::{Balancer, ElasticDomain, Increment};
+use super::body_balancer::BodyBalancer;
+use super::potential::Increment;
 use super::statics::{Balance, choose_less_inverted, follow_path};
 use crate::Vec3;
 use crate::body::Body;
@@ -63,7 +64,7 @@ struct Settling<'a> {
     body: &'a Body,
     model: ElasticModel,
     progress: &'a dyn Progress,
-    balancer: Balancer,
+    balancer: BodyBalancer,
     /// Zero on all nodes.
     zero: Vec<Vec3>,
     forces: Vec<Vec3>,
@@ -89,9 +90,9 @@ impl Settling<'_> {
             origin: rest,
             ..Increment::zero(&self.zero)
         };
-        let (domain, options) = (ElasticDomain::of_body(body, self.model), Newton::default());
+        let (flesh, options) = ((body, self.model), Newton::default());
         self.balancer
-            .balance_or_detour(domain, increment, q, detour, &options, self.progress)
+            .balance_or_detour(flesh, increment, q, detour, &options, self.progress)
     }
 
     /// Follows the bones from rest to a pose, under a growing load.
@@ -149,7 +150,7 @@ pub(in crate::dynamics) fn balanced_positions(
         body,
         model,
         progress,
-        balancer: Balancer::new(body.pattern(), body.node_count())?,
+        balancer: BodyBalancer::new(body)?,
         forces: zero.clone(),
         zero,
     };

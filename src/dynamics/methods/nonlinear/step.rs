@@ -14,7 +14,8 @@
 //! shape.
 
 use super::STEP_CRITERIA;
-use super::potential::{Balancer, ElasticDomain, Increment};
+use super::body_balancer::BodyBalancer;
+use super::potential::Increment;
 use super::skeletal::compute_loads;
 use crate::Vec3;
 use crate::body::Body;
@@ -43,7 +44,7 @@ enum InitialGuess {
 /// Stepper of the nonlinear methods: solver and buffers of a step.
 pub(in crate::dynamics) struct NonlinearStepper {
     model: ElasticModel,
-    balancer: Balancer,
+    balancer: BodyBalancer,
     best: Vec<Vec3>,
     displacements: Vec<Vec3>,
     inertia: Vec<Vec3>,
@@ -58,7 +59,7 @@ impl NonlinearStepper {
         let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             model,
-            balancer: Balancer::new(body.pattern(), body.node_count())?,
+            balancer: BodyBalancer::new(body)?,
             best: zero.clone(),
             displacements: zero.clone(),
             inertia: zero.clone(),
@@ -95,7 +96,7 @@ impl NonlinearStepper {
             origin: body.rest_shape(),
         };
         self.balancer.balance_or_detour(
-            ElasticDomain::of_body(body, self.model),
+            (body, self.model),
             increment,
             &mut self.displacements,
             attempt == InitialGuess::Detour,
@@ -199,12 +200,14 @@ impl SplitStep for NonlinearStepper {
             )?),
         };
         let solver = self.linear.insert(system);
+        let form = solver.nodal_form();
         let solver = solver.assemble(step.body, step.to, mass, stiffness)?;
         Ok(Proposal {
             positions: &self.best,
             factored: FactoredStep {
                 solver: StepFactor::Pending(solver),
                 scale: 1.0,
+                form,
             },
         })
     }
