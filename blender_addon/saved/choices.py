@@ -25,44 +25,48 @@ METHODS = (
     (
         "warped",
         "Warped",
-        "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
+        "Linear flesh that turns with the skeleton, as published: 0.2 to 0.9 of Hyperelastic's time, but it runs away "
+        "where bones turn fast. For comparison",
         "",
         1,
     ),
     (
         "blended",
         "Blended",
-        "Linear flesh in the frames of the bones, blended by the skin weights: quicker than Warped, but bent joints swell. For "
-        "comparison",
+        "Linear flesh in the frames of the bones, blended by the skin weights: 0.2 to 0.7 of Hyperelastic's time with few "
+        "bones, more than it with many. It runs away where bones turn fast. For comparison",
         "",
         4,
     ),
     (
         "linear",
         "Linear",
-        "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
+        "Plain linear elasticity about the rest shape: a fifth of Hyperelastic's time, but it swells on large turns. For "
+        "comparison",
         "",
         2,
     ),
     (
         "modal",
         "Modal",
-        "A few vibration modes that turn with the flesh, in real time, for lively secondary motion. The quickest",
+        "A few vibration modes that turn with the flesh, in real time, for lively secondary motion: a tenth to a third of "
+        "Hyperelastic's time, but no small local detail",
         "",
         3,
     ),
     (
         "linearised",
         "Linearised",
-        "Exact elasticity, linearised once a step: about as quick as Hyperelastic, but hard blows fold flesh. For comparison",
+        "Exact elasticity, linearised once a step: 0.6 to 0.8 of Hyperelastic's time, but hard blows overshoot, and flesh "
+        "that is pressed flat stays folded. For comparison",
         "",
         5,
     ),
     (
         "nonlinear",
         "Nonlinear",
-        "Exact elasticity, solved anew in every step: many times slower, without contact, and pressure folds flesh. For "
-        "comparison",
+        "Exact elasticity, solved anew in every step: 2 to 3.5 times Hyperelastic's time, no contact, and flesh that is "
+        "pressed flat stays folded. For comparison",
         "",
         6,
     ),

@@ -63,9 +63,9 @@ impl BendCache {
         });
         Ok(Self {
             method,
-            regional: match method.has_regions() {
-                true => Some(Box::new(RegionalRest::new(body, method, None)?)),
-                false => None,
+            regional: match method {
+                Method::BlendedPrinted => Some(Box::new(RegionalRest::new(body, method, None)?)),
+                _ => None,
             },
             system: system.transpose()?,
             volume: joints.then(|| VolumeBalance::new(body)).transpose()?,

@@ -86,8 +86,11 @@ impl Equilibrium {
     /// [`Simulation::set_terms`](super::Simulation::set_terms) does. Linearised methods linearise each at the carried shape.
     ///
     /// # Errors
-    /// A term refers to missing nodes or couples nodes that share no cell.
+    /// The method is the printed form of the blended one; a term refers to missing nodes or couples nodes that share no cell.
     pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
+        if self.method == Method::BlendedPrinted && !terms.is_empty() {
+            return Err(SimulationError::PrintedTerms);
+        }
         check_terms(&self.body, &terms)?;
         if let Some(simulation) = &mut self.touching {
             simulation.set_terms(terms.clone())?;
@@ -174,6 +177,16 @@ impl Equilibrium {
                 let sway = hyperelastic::balance(body, skinned, &load, progress)?;
                 bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
             }
+            (Some(system), _) if self.method == Method::Blended => {
+                let mut bend = solve_balance(system, body, skinned, &Load::ZERO)?;
+                if let Some(regional) = &mut self.regional {
+                    let swayed = regional.solve(body, skinned, &load)?;
+                    for ((p, place), carried) in bend.iter_mut().zip(swayed).zip(&skinned.places) {
+                        *p += place - carried;
+                    }
+                }
+                bend
+            }
             (Some(system), _) => match &mut self.regional {
                 Some(regional) => regional.solve(body, skinned, &load)?,
                 None => solve_balance(system, body, skinned, &load)?,
@@ -241,10 +254,16 @@ impl Equilibrium {
             return Err(SimulationError::ModalBalance);
         };
         let rest = self.body.rest_shape();
-        let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-        if self.method == Method::Hyperelastic {
+        let mut p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+        let mut sway = Vec::new();
+        if self.method.adds_joint_shape() {
             let bend = solve_balance(system, &self.body, &self.skinned, &Load::ZERO)?;
-            let sway: Vec<Vec3> = p.iter().zip(&bend).map(|(p, b)| p - b).collect();
+            sway.extend(p.iter().zip(&bend).map(|(p, b)| p - b));
+            let carried = self.skinned.places.iter().zip(&sway);
+            p.clear();
+            p.extend(carried.map(|(place, u)| place + u));
+        }
+        if self.method == Method::Hyperelastic {
             return Ok(hyperelastic::forces_at(
                 &self.body,
                 &self.skinned,

@@ -5,7 +5,7 @@ use super::adapting::ActiveForces;
 use super::body_step::{BodyStep, FrameDrive, StepInterval};
 use super::forces::Load;
 use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart, PerBody};
-use super::{Method, Simulation, SimulationError};
+use super::{Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::ColliderSpan;
 use crate::dynamics::methods::stepper::Step;
@@ -88,12 +88,12 @@ impl Simulation {
         })
     }
 
-    /// Prepares the motion of the joints' own shape in a frame, for the hyperelastic method.
+    /// Prepares the motion of the joints' own shape in a frame, for methods that add it to the sway.
     fn begin_bending(&mut self, motion: &FrameMotion) -> Result<(), SimulationError> {
         let present = self
             .history
             .as_ref()
-            .filter(|_| self.settings.method == Method::Hyperelastic);
+            .filter(|_| self.settings.method.adds_joint_shape());
         match (present, self.shape.bends()) {
             (Some(history), Some(bends)) => {
                 let ends = (&history.pose, motion.end_pose());

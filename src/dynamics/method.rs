@@ -16,8 +16,8 @@ pub enum Method {
     /// Vertex form of the warped method, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Its matrix is not
     /// symmetric and it costs more; for comparison.
     WarpedVertex,
-    /// Blended local linearisation [capell2002, §4.5, corrected]: linear elasticity in the turning frames of the bones, blended by
-    /// the artist's weights. Its factors never change, so it is the quickest method of all flesh. Bent joints swell.
+    /// Blended local linearisation [capell2002, §4.5, corrected]: the sway of the flesh about its carried shape is linear in the
+    /// turning frames of the bones, and blended by the artist's weights. Its factors never change, so it is quick.
     Blended,
     /// Blended local linearisation as printed [capell2002, §4.5, eq. 22], for comparison: regions do not feel each other, and their
     /// stiffness does not turn.
@@ -92,8 +92,14 @@ impl Method {
         }
     }
 
-    /// Returns whether regions solve the method's steps. What their flesh comes to rest in depends a little on the length and the damping
-    /// of the steps: a simulation starts in that of its settings, and balances are those of undamped steps of the default rate.
+    /// Returns whether the method's state is a sway about carried flesh, to which the joints' own shape is added:
+    /// the warped balance without loads.
+    pub fn adds_joint_shape(self) -> bool {
+        matches!(self, Self::Hyperelastic | Self::Blended)
+    }
+
+    /// Returns whether regions solve the method's steps. How far loads displace their flesh depends a little on the length and the damping
+    /// of the steps: a simulation starts in the rest of its settings, and balances are those of undamped steps of the default rate.
     pub fn has_regions(self) -> bool {
         matches!(self, Self::Blended | Self::BlendedPrinted)
     }
@@ -101,7 +107,7 @@ impl Method {
     /// Returns the method whose linear system gives the method's balances; `None` where these minimise an energy.
     pub(super) fn linear_form(self) -> Option<Self> {
         match self {
-            Self::Hyperelastic => Some(Self::Warped),
+            Self::Hyperelastic | Self::Blended => Some(Self::Warped),
             _ => self.model().is_none().then_some(self),
         }
     }

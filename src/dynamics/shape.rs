@@ -2,8 +2,8 @@
 //! The shape of the flesh, split into the bones' part and its own.
 //!
 //! `q = q_bend + u`: q_bend is the balance at the pose without any load (no gravity, no forces), u the **sway**. The share of
-//! each that is shown is decided elsewhere. The hyperelastic method simulates the sway; bent joints are shown by [`super::volume`]
-//! and the body's [`JointShape`](crate::body::JointShape) in place of q_bend. For the other methods the balance is solved for and
+//! each that is shown is decided elsewhere. The hyperelastic and the blended method simulate the sway; the former's bent joints are shown
+//! by [`super::volume`] and the body's [`JointShape`](crate::body::JointShape) in place of q_bend. For the other methods the balance is solved for and
 //! subtracted.
 
 use super::bends::BendCache;
@@ -54,7 +54,7 @@ impl FleshShape {
         share: f64,
     ) -> Result<Self, SimulationError> {
         let wanted = match method {
-            Method::Hyperelastic => true,
+            _ if method.adds_joint_shape() => true,
             Method::Modal => false,
             _ => share < 1.0,
         };
@@ -191,7 +191,7 @@ impl FleshShape {
         let bend = bends.balance_at(body, pose)?;
         self.joints.clone_from(&bend.volume);
         let bend = &bend.places;
-        if method == Method::Hyperelastic {
+        if method.adds_joint_shape() {
             for (v, place) in self.places.iter_mut().enumerate() {
                 self.sway[v] = positions[v] - skinned.places[v];
                 *place = bend[v] + self.sway[v];

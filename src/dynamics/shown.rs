@@ -16,7 +16,7 @@ impl Simulation {
 
     /// Returns the sway of the lattice's vertices, `[nodes]`, metres, world axes: the displacement from the balance without loads
     /// in which the bones alone hold the flesh. `None` if it is not computed: always with the modal method, and with `elastic_joints`
-    /// 1 for all methods but the hyperelastic one.
+    /// 1 for all methods but the hyperelastic and the blended one.
     pub fn sway(&self) -> Option<&[Vec3]> {
         let sway = match &self.adapting {
             Some(adapting) => &adapting.shown().sway,

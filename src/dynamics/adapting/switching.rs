@@ -12,7 +12,7 @@ use crate::dynamics::methods;
 use crate::dynamics::methods::stepper::NodalState;
 use crate::dynamics::sections::{SectionReader, SectionWriter};
 use crate::dynamics::shape::FleshShape;
-use crate::dynamics::{Method, Simulation, SimulationError, SkinnedLattice};
+use crate::dynamics::{Simulation, SimulationError, SkinnedLattice};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
 
@@ -111,7 +111,7 @@ impl Simulation {
 
     fn wanted_set(&self, coarsen: bool) -> Option<ActiveSet> {
         let adapting = self.adapting.as_ref()?;
-        let relative = self.settings.method == Method::Hyperelastic;
+        let relative = self.settings.method.adds_joint_shape();
         let positions = &self.nodes.positions;
         let strains = strain::element_strains(&self.body, (positions, &self.now), relative);
         let peaks = strain::peaks(

@@ -11,10 +11,9 @@
 
 use crate::body::{Body, NodalForm};
 use crate::dynamics::methods::flesh::{TwistTerm, add_cells};
-use crate::dynamics::methods::frames::CellFrames;
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::step_space::StepSpace;
-use crate::dynamics::{Method, SkinnedLattice, Solver};
+use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{ConjugateGradients, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{Assembly, EnergyTerm, Inverse, LinearSolver, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -32,8 +31,6 @@ const CG_CRITERIA: StoppingCriteria = StoppingCriteria {
 
 /// Matrix of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct CellMatrix {
-    /// Method whose frames the cells have.
-    method: Method,
     purpose: Purpose,
     /// Nodal functions in which a matrix with details is assembled; `None`: in the body's own functions.
     form: Option<Arc<NodalForm>>,
@@ -43,7 +40,7 @@ pub(in crate::dynamics) struct CellMatrix {
     base: Vec<f64>,
     /// m and s of `base`.
     scales: Option<(f64, f64)>,
-    /// Rotations of the frames of the present matrix, and whether it includes further terms.
+    /// Cell rotations of the present matrix, and whether it includes further terms.
     turns: Vec<Mat3>,
     with_terms: bool,
     /// Iterations, in place of a factorisation at every pose.
@@ -71,21 +68,20 @@ struct IterativeSolver {
 }
 
 impl CellMatrix {
-    /// Creates the matrix of the frames of a method.
-    pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
+    /// Creates the matrix of steps by a solver.
+    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
         let form = body.nodal_form()?.cloned();
-        Self::build(body, method, Purpose::Steps(solver), form)
+        Self::build(body, Purpose::Steps(solver), form)
     }
 
-    /// Creates a matrix of the warped method for one or two solves at each pose, by sweeps where these cost less than a factorisation.
+    /// Creates a matrix for one or two solves at each pose, by sweeps where these cost less than a factorisation.
     pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
         let form = body.nodal_form()?.cloned();
-        Self::build(body, Method::Warped, Purpose::Balances, form)
+        Self::build(body, Purpose::Balances, form)
     }
 
     fn build(
         body: &Body,
-        method: Method,
         purpose: Purpose,
         form: Option<Arc<NodalForm>>,
     ) -> Result<Self, SolveError> {
@@ -112,7 +108,6 @@ impl CellMatrix {
             now.set_tolerance(CG_CRITERIA.tolerance);
         }
         Ok(Self {
-            method,
             purpose,
             base: vec![0.0; now.matrix().values().len()],
             now,
@@ -152,7 +147,7 @@ impl CellMatrix {
     ) -> Result<bool, SolveError> {
         if self.form.is_some() && !further.terms.is_empty() {
             // Further terms know the body's own functions alone.
-            *self = Self::build(body, self.method, self.purpose, None)?;
+            *self = Self::build(body, self.purpose, None)?;
         }
         let form = self.form.clone();
         let form = form.as_deref();
@@ -167,8 +162,7 @@ impl CellMatrix {
         let pattern = space.pattern;
         let alone = further.terms.is_empty() && !self.with_terms;
         self.with_terms = !further.terms.is_empty();
-        let frames = CellFrames::new(self.method, body.cell_weights(), skinned);
-        if same && alone && self.turns == frames.turns() {
+        if same && alone && self.turns == skinned.cell_turns {
             return Ok(false);
         }
         // Invalid until everything has succeeded.
@@ -189,15 +183,16 @@ impl CellMatrix {
             if let Some(IterativeSolver { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
                 let mut assembly = Assembly::new(pattern, rest);
-                let unturned = vec![Mat3::identity(); body.blocks().len()];
-                let frames = CellFrames::Single(&unturned);
-                add_flesh(body, form, &frames, &mut assembly.scaled_by(stiffness));
+                let unturned = Mat3::identity();
+                let turns = std::iter::repeat(&unturned);
+                add_flesh(body, form, turns, &mut assembly.scaled_by(stiffness));
                 rest.factor()?;
             }
         }
         now.set_values(&self.base);
         let mut assembly = Assembly::new(pattern, now);
-        add_flesh(body, form, &frames, &mut assembly.scaled_by(stiffness));
+        let turns = skinned.cell_turns.iter();
+        add_flesh(body, form, turns, &mut assembly.scaled_by(stiffness));
         for term in further.terms {
             term.add_hessian(
                 &further.configuration(),
@@ -207,7 +202,7 @@ impl CellMatrix {
         }
         self.now.postpone_factor();
         self.turns.clear();
-        self.turns.extend_from_slice(frames.turns());
+        self.turns.extend_from_slice(&skinned.cell_turns);
         self.scales = Some((mass, stiffness));
         Ok(true)
     }
@@ -297,18 +292,21 @@ impl CellMatrix {
 }
 
 /// Adds `Σ_c R_c S_c R_cᵀ` to an assembly in a body's own functions, or in nodal ones.
-fn add_flesh(body: &Body, form: Option<&NodalForm>, frames: &CellFrames, into: &mut Assembly) {
+fn add_flesh<'a>(
+    body: &Body,
+    form: Option<&NodalForm>,
+    turns: impl Iterator<Item = &'a Mat3>,
+    into: &mut Assembly,
+) {
     let Some(form) = form else {
-        return add_cells(body, frames, into);
+        return add_cells(body, turns, into);
     };
-    for element in 0..body.blocks().len() {
-        frames.visit(element, |share, turn| {
-            let scaled = turn * (into.factor() * share);
-            let back = turn.transpose();
-            for (slot, block) in form.stiffness(element) {
-                into.add_multiplied_at(Some(slot), &(scaled * block * back));
-            }
-        });
+    for (element, turn) in (0..body.blocks().len()).zip(turns) {
+        let scaled = turn * into.factor();
+        let back = turn.transpose();
+        for (slot, block) in form.stiffness(element) {
+            into.add_multiplied_at(Some(slot), &(scaled * block * back));
+        }
     }
 }
 

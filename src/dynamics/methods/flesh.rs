@@ -7,30 +7,27 @@
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::frames::CellFrames;
 use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::nodal::norm;
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
-/// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight. With several
-/// frames of a cell their energies are blended.
+/// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight.
 pub(in crate::dynamics) struct WarpedCells<'a> {
     pub body: &'a Body,
-    /// R_c of each cell, in which its flesh is linear.
-    pub frames: CellFrames<'a>,
-    /// The skeleton's rotation at each cell, which turns its weight.
+    /// R_c of each cell.
     pub turns: &'a [Mat3],
     pub load: &'a Load<'a>,
 }
 
 /// Displacements and forces at the nodes of one cell, in memory kept from cell to cell.
 #[derive(Default)]
-struct CellBuffers([SmallVec<[Vec3; 8]>; 2]);
+pub(in crate::dynamics) struct CellBuffers([SmallVec<[Vec3; 8]>; 2]);
 
 impl CellBuffers {
-    fn resize(&mut self, nodes: usize) -> (&mut [Vec3], &mut [Vec3]) {
+    /// Returns both with one entry per node of a cell.
+    pub fn resize(&mut self, nodes: usize) -> (&mut [Vec3], &mut [Vec3]) {
         let [d, force] = &mut self.0;
         d.resize(nodes, Vec3::zeros());
         force.resize(nodes, Vec3::zeros());
@@ -45,25 +42,21 @@ impl WarpedCells<'_> {
         let rest = self.body.rest_shape();
         sums.fill(Vec3::zeros());
         let mut of_cell = CellBuffers::default();
-        for (c, cell) in self.body.blocks().iter().enumerate() {
+        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
             let (d, force) = of_cell.resize(cell.nodes.len());
+            for (d, &a) in d.iter_mut().zip(cell.nodes) {
+                *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
+            }
+            // Stiffness is invariant to translation, which details do not take part in; subtracting one keeps characters far from
+            // the origin exact.
+            let first = d[0];
             let placed = self.body.placed_count(cell.nodes);
-            let mut g = self.load.net_gravity(&self.turns[c]) * scale;
-            self.frames.visit(c, |share, turn| {
-                for (d, &a) in d.iter_mut().zip(cell.nodes) {
-                    *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
-                }
-                // Stiffness is invariant to translation, which details do not take part in; subtracting one keeps characters
-                // far from the origin exact.
-                let first = d[0];
-                d[..placed].iter_mut().for_each(|d| *d -= first);
-                cell.multiply(d, force);
-                for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
-                    sums[a as usize] += g * w - turn * f * share;
-                }
-                // The weight counts once, whatever the number of frames.
-                g = Vec3::zeros();
-            });
+            d[..placed].iter_mut().for_each(|d| *d -= first);
+            cell.multiply(d, force);
+            let g = self.load.net_gravity(turn) * scale;
+            for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
+                sums[a as usize] += g * w - turn * f;
+            }
         }
     }
 }
@@ -73,27 +66,24 @@ impl EnergyTerm for WarpedCells<'_> {
         let rest = self.body.rest_shape();
         let p = at.displacements;
         let mut of_cell = CellBuffers::default();
-        for (c, cell) in self.body.blocks().iter().enumerate() {
+        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
             let first = cell.nodes[0] as usize;
             let (d, force) = of_cell.resize(cell.nodes.len());
-            let mut g = self.load.net_gravity(&self.turns[c]);
-            self.frames.visit(c, |share, turn| {
-                for (d, &a) in d.iter_mut().zip(cell.nodes) {
-                    let a = a as usize;
-                    *d = match self.body.is_detail(a) {
-                        true => turn.tr_mul(&p[a]),
-                        false => turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]),
-                    };
-                }
-                cell.multiply(d, force);
-                let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);
-                for (((&a, d), f), &w) in nodes {
-                    let (square, line) = (0.5 * share * d.dot(f), g.dot(&p[a as usize]) * w);
-                    sum.value += square - line;
-                    sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
-                }
-                g = Vec3::zeros();
-            });
+            for (d, &a) in d.iter_mut().zip(cell.nodes) {
+                let a = a as usize;
+                *d = match self.body.is_detail(a) {
+                    true => turn.tr_mul(&p[a]),
+                    false => turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]),
+                };
+            }
+            cell.multiply(d, force);
+            let g = self.load.net_gravity(turn);
+            let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);
+            for (((&a, d), f), &w) in nodes {
+                let (square, line) = (0.5 * d.dot(f), g.dot(&p[a as usize]) * w);
+                sum.value += square - line;
+                sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
+            }
         }
     }
 
@@ -109,7 +99,7 @@ impl EnergyTerm for WarpedCells<'_> {
     }
 
     fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
-        add_cells(self.body, &self.frames, into);
+        add_cells(self.body, self.turns.iter(), into);
     }
 
     fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
@@ -133,18 +123,20 @@ impl EnergyTerm for WarpedCells<'_> {
 }
 
 /// Adds `Σ_c R_c S_c R_cᵀ` to the assembly.
-pub(in crate::dynamics) fn add_cells(body: &Body, frames: &CellFrames, into: &mut Assembly) {
+pub(in crate::dynamics) fn add_cells<'a>(
+    body: &Body,
+    turns: impl Iterator<Item = &'a Mat3>,
+    into: &mut Assembly,
+) {
     let slots = body.pattern().pair_slots();
-    for (c, cell) in body.blocks().iter().enumerate() {
-        frames.visit(c, |share, turn| {
-            let scaled = turn * (into.factor() * share);
-            let back = turn.transpose();
-            for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
-                if slot.is_some() {
-                    into.add_multiplied_at(*slot, &(scaled * block * back));
-                }
+    for (cell, turn) in body.blocks().iter().zip(turns) {
+        let scaled = turn * into.factor();
+        let back = turn.transpose();
+        for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
+            if slot.is_some() {
+                into.add_multiplied_at(*slot, &(scaled * block * back));
             }
-        });
+        }
     }
 }
 

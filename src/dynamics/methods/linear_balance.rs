@@ -27,6 +27,27 @@ pub(in crate::dynamics) fn solve_balance(
     skinned: &SkinnedLattice,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
+    solve_from_carried(system, body, skinned, load, false)
+}
+
+/// Returns the positions in balance of flesh whose sway about the carried shape is linear, as [`solve_balance`] does.
+pub(in crate::dynamics) fn solve_sway_balance(
+    system: &mut LinearSystem,
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+) -> Result<Vec<Vec3>, SimulationError> {
+    solve_from_carried(system, body, skinned, load, true)
+}
+
+/// Takes one Newton step from the carried shape, at which a `sway` has no elastic forces.
+fn solve_from_carried(
+    system: &mut LinearSystem,
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    sway: bool,
+) -> Result<Vec<Vec3>, SimulationError> {
     let mut p = skinned.places.clone();
     let further = LinearisedTerms {
         terms: load.terms,
@@ -34,7 +55,10 @@ pub(in crate::dynamics) fn solve_balance(
         factor: 1.0,
     };
     system.prepare(body, skinned, 0.0, 1.0, &further)?;
-    system.set_forces(body, skinned, load, 1.0, &p);
+    match sway {
+        true => system.set_sway_forces(body, skinned, load, 1.0, &vec![Vec3::zeros(); p.len()]),
+        false => system.set_forces(body, skinned, load, 1.0, &p),
+    }
     system.add_further_forces(body, &further, 1.0);
     system.solve(body, &further)?;
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {

@@ -5,7 +5,6 @@ pub(super) mod balance;
 pub(super) mod blended;
 pub(super) mod cells;
 pub(super) mod flesh;
-pub(super) mod frames;
 pub(super) mod further;
 pub(super) mod hyperelastic;
 pub(super) mod linear_balance;

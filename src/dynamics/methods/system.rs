@@ -4,8 +4,7 @@
 //! **Cell form**: `f = Σ_c − R_c S_c (R_cᵀ p − x)`, R_c the skeleton's blended rotation at cell c, known
 //! before the step. It is symmetric, has no ghost forces, and is linear in p: `f = b − A p` with
 //! `A = Σ R_c S_c R_cᵀ + Mt`, `b = Σ R_c S_c x + Σ_β Mt_β T_β(x)`, Mt_β the twist's Hessian of bone β. Its matrix is in
-//! [`crate::dynamics::methods::cells`]. All R_c = 1 gives the global linear method. Several R_c of each cell, whose energies are
-//! blended, give blended linearisation ([`crate::dynamics::methods::blended`]).
+//! [`crate::dynamics::methods::cells`]. All R_c = 1 gives the global linear method.
 //!
 //! **Vertex form**, as printed: [`crate::dynamics::methods::vertex`].
 //!
@@ -17,7 +16,6 @@ use crate::body::{Body, NodalForm};
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::flesh::WarpedCells;
-use crate::dynamics::methods::frames::CellFrames;
 use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::vertex::VertexMatrix;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
@@ -26,7 +24,6 @@ use std::sync::Arc;
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct LinearSystem {
-    method: Method,
     form: MatrixForm,
     /// Right-hand side, then solution, one entry per free vertex.
     pub nodes: Vec<Vec3>,
@@ -46,23 +43,21 @@ impl LinearSystem {
             Method::WarpedVertex => {
                 MatrixForm::Vertices(Box::new(VertexMatrix::new(body, solver)?))
             }
-            _ => MatrixForm::Cells(Box::new(CellMatrix::new(body, method, solver)?)),
+            _ => MatrixForm::Cells(Box::new(CellMatrix::new(body, solver)?)),
         };
-        Ok(Self::from_form(method, form, body))
+        Ok(Self::from_form(form, body))
     }
 
     /// Creates the system of the cell form for one or two balances at each of many poses.
     pub fn for_balances(body: &Body) -> Result<Self, SolveError> {
         Ok(Self::from_form(
-            Method::Warped,
             MatrixForm::Cells(Box::new(CellMatrix::with_sweeps(body)?)),
             body,
         ))
     }
 
-    fn from_form(method: Method, form: MatrixForm, body: &Body) -> Self {
+    fn from_form(form: MatrixForm, body: &Body) -> Self {
         Self {
-            method,
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             sums: vec![Vec3::zeros(); body.node_count()],
@@ -99,15 +94,8 @@ impl LinearSystem {
     ) {
         match &self.form {
             MatrixForm::Cells(_) => {
-                let frames = CellFrames::new(self.method, body.cell_weights(), skinned);
                 let turns = &skinned.cell_turns;
-                let cells = WarpedCells {
-                    body,
-                    frames,
-                    turns,
-                    load,
-                };
-                cells.forces(scale, z, &mut self.sums);
+                WarpedCells { body, turns, load }.forces(scale, z, &mut self.sums);
             }
             MatrixForm::Vertices(form) => {
                 form.forces(body, skinned, load, scale, z, &mut self.sums)
@@ -120,6 +108,27 @@ impl LinearSystem {
             if let Some(forces) = load.forces {
                 *node += forces[v] * scale;
             }
+        }
+    }
+
+    /// Sets the right-hand side to `scale · (f_g + forces) − A z`, on the free vertices.
+    ///
+    /// With z = scale · u this is scale times the force on flesh with the sway u about its carried shape, which is at rest.
+    pub fn set_sway_forces(
+        &mut self,
+        body: &Body,
+        skinned: &SkinnedLattice,
+        load: &Load,
+        scale: f64,
+        z: &[Vec3],
+    ) {
+        self.set_forces(body, skinned, &Load::ZERO, 0.0, z);
+        self.sums.fill(Vec3::zeros());
+        load.add_net_weight(body, skinned, &mut self.sums);
+        for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
+            let v = v as usize;
+            let given = load.forces.map_or(Vec3::zeros(), |forces| forces[v]);
+            *node += (self.sums[v] + given) * scale;
         }
     }
 

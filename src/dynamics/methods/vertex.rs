@@ -20,7 +20,7 @@ use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::further::LinearisedTerms;
-use crate::dynamics::{Method, SkinnedLattice, Solver};
+use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{Gmres, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -71,7 +71,7 @@ impl VertexMatrix {
             between,
             scales: None,
             turns: vec![Mat3::zeros(); free.len()],
-            preconditioner: CellMatrix::new(body, Method::Warped, solver)?,
+            preconditioner: CellMatrix::new(body, solver)?,
             method: Gmres::new(free.len()),
         })
     }

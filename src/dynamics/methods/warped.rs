@@ -44,6 +44,8 @@ pub(in crate::dynamics) struct LinearStepper {
     inertial: Vec<Vec3>,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    /// Scratch for loads, one entry per lattice vertex.
+    loads: Vec<Vec3>,
 }
 
 impl LinearStepper {
@@ -63,7 +65,8 @@ impl LinearStepper {
             elastic: zero.clone(),
             inertial: zero.clone(),
             positions: zero.clone(),
-            velocities: zero,
+            velocities: zero.clone(),
+            loads: zero,
         })
     }
 
@@ -99,6 +102,22 @@ impl LinearStepper {
                 self.inertial[v] = (skin - velocity) * (h * alpha);
             }
         }
+        if self.method == Method::Blended {
+            self.subtract_carried(step);
+        }
+    }
+
+    /// Makes the operand of A relative to the carried shape, and adds the inertia of the joints' own shape.
+    fn subtract_carried(&mut self, step: &Step) {
+        let h = step.duration;
+        for (elastic, place) in self.elastic.iter_mut().zip(&step.to.places) {
+            *elastic -= place * h;
+        }
+        if let Some(bending) = step.bending {
+            for (inertial, acceleration) in self.inertial.iter_mut().zip(bending) {
+                *inertial -= acceleration * h;
+            }
+        }
     }
 }
 
@@ -109,9 +128,9 @@ impl Stepper for LinearStepper {
             true if self.method.has_regions() => {
                 let mut rest = RegionalRest::new(body, self.method, Some(self.scales))?;
                 match rest.solve(body, skinned, start.load) {
-                    // From the balance of the blended energy flesh finds its rest by itself.
+                    // From the warped balance flesh finds its rest by itself.
                     Err(SimulationError::Solve(SolveError::NotConverged)) => {
-                        linear_balance(body, Method::Blended, skinned, start.load)?
+                        rest.warped_balance(body, skinned, start.load)?
                     }
                     solved => solved?,
                 }
@@ -142,13 +161,27 @@ impl SplitStep for LinearStepper {
             positions: &self.positions,
             factor: h * h,
         };
-        let system = &mut self.system;
+        let (system, sways) = (&mut self.system, self.method == Method::Blended);
         if regional {
-            let operand = (h, &self.elastic[..]);
-            common_forces(body, to, &step.load, operand, &mut system.nodes);
+            match sways {
+                true => self.loads.fill(Vec3::zeros()),
+                false => self.loads.copy_from_slice(&to.twist_loads),
+            }
+            let loads = (h, &mut self.loads[..]);
+            common_forces(
+                body,
+                to,
+                &step.load,
+                loads,
+                &self.elastic,
+                &mut system.nodes,
+            );
         } else {
             system.prepare(body, to, scales.mass, scales.stiffness, &further)?;
-            system.set_forces(body, to, &step.load, h, &self.elastic);
+            match sways {
+                true => system.set_sway_forces(body, to, &step.load, h, &self.elastic),
+                false => system.set_forces(body, to, &step.load, h, &self.elastic),
+            }
             system.add_further_forces(body, &further, h);
         }
         let free = body.pattern().vertex_of_node();
@@ -158,7 +191,9 @@ impl SplitStep for LinearStepper {
         match &mut self.regions {
             Some(regions) if regional => {
                 regions.prepare(body, scales)?;
-                regions.solve(body, to, (h, &self.elastic), &mut system.nodes);
+                // A sway has no other origin than zero.
+                let scale = if sways { 0.0 } else { h };
+                regions.solve(body, to, (scale, &self.elastic), &mut system.nodes);
                 for (change, &v) in system.nodes.iter_mut().zip(free) {
                     *change += nodes.velocities[v as usize];
                 }

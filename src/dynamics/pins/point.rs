@@ -211,7 +211,7 @@ impl HeldPoint {
             None => skin,
         });
         let shown = skin.map_or(bent, |skin| skin + (bent - skin) * share);
-        let own = match hyperelastic {
+        let own = match method.adds_joint_shape() {
             true => Vec3::zeros(),
             false => self.relative(skinned, bent),
         };

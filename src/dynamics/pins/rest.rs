@@ -63,8 +63,7 @@ impl PinSystem {
         }
         let (body, free) = (start.body, start.body.pattern().vertex_of_node());
         let form = match start.method {
-            method @ (Method::Linear | Method::Blended) => method,
-            Method::BlendedPrinted => Method::Blended,
+            Method::Linear => Method::Linear,
             _ => Method::Warped,
         };
         let mut system = LinearSystem::new(body, form, Solver::Factor)?;

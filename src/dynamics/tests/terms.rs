@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::dynamics::methods::flesh::{TwistTerm, WarpedCells};
-use crate::dynamics::methods::frames::CellFrames;
 use crate::elasticity::{Elastic, TangentChoice};
 use crate::solve::newton::RoundedSum;
 use crate::solve::term::tests::{Pin, check_derivatives};
@@ -15,7 +14,7 @@ fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let body = bar.build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned
-        .set(&body, Method::Blended, &bent_pose(&bar, 0.7))
+        .set(&body, Method::Warped, &bent_pose(&bar, 0.7))
         .unwrap();
     let off = wobble_displacements(&body, 0.02);
     (body, skinned, off)
@@ -38,17 +37,12 @@ fn flesh_terms_match_derivatives() {
         increment: None,
     };
     let turns = &skinned.cell_turns;
-    let weights = body.cell_weights();
-    let frames = [Method::Warped, Method::Blended].map(|m| CellFrames::new(m, weights, &skinned));
-    for frames in frames {
-        let cells = WarpedCells {
-            body: &body,
-            frames,
-            turns,
-            load: &load,
-        };
-        check_derivatives(&cells, at, body.pattern(), 1e-4);
-    }
+    let cells = WarpedCells {
+        body: &body,
+        turns,
+        load: &load,
+    };
+    check_derivatives(&cells, at, body.pattern(), 1e-4);
     let twist = TwistTerm {
         body: &body,
         skinned: &skinned,
@@ -228,6 +222,11 @@ fn set_terms_refuses_bad_terms() {
     modal.set_terms(Vec::new()).unwrap();
     let printed = settings().with_method(Method::BlendedPrinted);
     let mut printed = Simulation::new(bar.build(), printed).unwrap();
+    assert_eq!(
+        printed.set_terms(vec![good.clone()]),
+        Err(SimulationError::PrintedTerms)
+    );
+    let mut printed = Equilibrium::new(&bar.build(), Method::BlendedPrinted).unwrap();
     assert_eq!(
         printed.set_terms(vec![good]),
         Err(SimulationError::PrintedTerms)

@@ -94,9 +94,9 @@ impl DisplayedLattice {
                 true => place + skinned.turns[v] * bend[v],
                 false => place,
             };
-            let sway = match shown.method {
-                Method::Hyperelastic => p - place,
-                _ => p - base,
+            let sway = match shown.method.adds_joint_shape() {
+                true => p - place,
+                false => p - base,
             };
             self.base.push(base);
             self.sway.push(sway);

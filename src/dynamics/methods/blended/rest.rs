@@ -5,7 +5,7 @@
 //! of regions disagree, so do their forces, and the matrices K_i decide between them. The state of rest therefore depends on
 //! the length and the damping of the steps.
 //!
-//! The equation is linear and not symmetric. GMRES solves it, starting from the balance of the blended energy, whose matrix A
+//! The equation is linear and not symmetric. GMRES solves it, starting from the balance of the warped method, whose matrix A
 //! preconditions it: a pass is nearly `(m M + s A)⁻¹ A`.
 
 use super::regions::{Regions, StepScales};
@@ -13,7 +13,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::further::LinearisedTerms;
-use crate::dynamics::methods::linear_balance::solve_balance;
+use crate::dynamics::methods::linear_balance::{solve_balance, solve_sway_balance};
 use crate::dynamics::methods::stepper::Step;
 use crate::dynamics::methods::system::LinearSystem;
 use crate::dynamics::{
@@ -32,8 +32,9 @@ const GMRES_CRITERIA: StoppingCriteria = StoppingCriteria {
 pub(in crate::dynamics) struct RegionalRest {
     regions: Regions,
     scales: StepScales,
-    /// The blended energy's matrix.
+    /// Matrix A of the warped method.
     system: LinearSystem,
+    method: Method,
 }
 
 impl StepScales {
@@ -67,7 +68,8 @@ impl RegionalRest {
         Ok(Self {
             regions: super::divide(body, method == Method::BlendedPrinted)?,
             scales: scales.unwrap_or_else(default),
-            system: LinearSystem::new(body, Method::Blended, Solver::Factor)?,
+            system: LinearSystem::new(body, Method::Warped, Solver::Factor)?,
+            method,
         })
     }
 
@@ -78,7 +80,7 @@ impl RegionalRest {
         skinned: &SkinnedLattice,
         load: &Load,
     ) -> Result<Vec<Vec3>, SimulationError> {
-        let mut p = solve_balance(&mut self.system, body, skinned, load)?;
+        let mut p = self.warped_balance(body, skinned, load)?;
         if !load.terms.is_empty() {
             return Ok(p);
         }
@@ -97,6 +99,19 @@ impl RegionalRest {
             p[v as usize] += d;
         }
         position_error(&p).map_or(Ok(p), Err)
+    }
+
+    /// Returns the positions in the balance from which the search for the rest starts.
+    pub fn warped_balance(
+        &mut self,
+        body: &Body,
+        skinned: &SkinnedLattice,
+        load: &Load,
+    ) -> Result<Vec<Vec3>, SimulationError> {
+        match self.method {
+            Method::Blended => solve_sway_balance(&mut self.system, body, skinned, load),
+            _ => solve_balance(&mut self.system, body, skinned, load),
+        }
     }
 
     /// Returns the forces on the free nodes, N, that hold the flesh at positions `p`, with bone vertices in place.
@@ -134,22 +149,36 @@ impl RegionalRest {
     ) -> Result<Vec<Vec3>, SolveError> {
         self.regions.prepare(body, self.scales)?;
         let mut x = vec![Vec3::zeros(); body.pattern().vertex_of_node().len()];
-        common_forces(body, skinned, load, (1.0, p), &mut x);
-        self.regions.solve(body, skinned, (1.0, p), &mut x);
+        let mut sums = vec![Vec3::zeros(); p.len()];
+        let sway: Vec<Vec3>;
+        let operand = match self.method {
+            Method::Blended => {
+                let carried = p.iter().zip(&skinned.places);
+                sway = carried.map(|(p, place)| p - place).collect();
+                (0.0, &sway[..])
+            }
+            _ => {
+                sums.copy_from_slice(&skinned.twist_loads);
+                (1.0, p)
+            }
+        };
+        let loads = (1.0, &mut sums[..]);
+        common_forces(body, skinned, load, loads, operand.1, &mut x);
+        self.regions.solve(body, skinned, operand, &mut x);
         Ok(x)
     }
 }
 
-/// Computes the forces that all regions share, `scale · (t + f_g + F) − Mt z`, on the free nodes.
+/// Computes the forces that all regions share, `scale · (forces + f_g + F) − Mt z`, on the free nodes. `forces[nodes]` are changed.
 pub(in crate::dynamics) fn common_forces(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
-    (scale, z): (f64, &[Vec3]),
+    (scale, forces): (f64, &mut [Vec3]),
+    z: &[Vec3],
     out: &mut [Vec3],
 ) {
-    let mut forces = skinned.twist_loads.clone();
-    load.add_net_weight(body, skinned, &mut forces);
+    load.add_net_weight(body, skinned, forces);
     for (out, &v) in out.iter_mut().zip(body.pattern().vertex_of_node()) {
         let v = v as usize;
         let given = load.forces.map_or(Vec3::zeros(), |forces| forces[v]);
