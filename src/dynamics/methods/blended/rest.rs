@@ -73,7 +73,7 @@ impl RegionalRest {
         })
     }
 
-    /// Returns the positions at rest. With further terms they are those of the blended energy.
+    /// Returns the positions at rest. With further terms they are those of the warped matrix.
     pub fn solve(
         &mut self,
         body: &Body,
