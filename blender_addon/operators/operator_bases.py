@@ -14,6 +14,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty
 
 from ..live import target, updates
+from ..live.registers import is_alive
 from ..live.work import running_steppers
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
@@ -190,7 +191,7 @@ class Job:
         if not isinstance(error, EXPECTED_ERRORS):
             traceback.print_exception(error)
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
-        if obj is not None and obj.name not in text:
+        if obj is not None and is_alive(obj) and obj.name not in text:  # it may have been deleted while the job worked
             text = f"“{obj.name}”: {text}"
         self.report({"ERROR"}, text)
         return {"CANCELLED"}

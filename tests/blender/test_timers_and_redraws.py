@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -347,6 +348,16 @@ def test_deleted_object_stops_update(window):
     bpy.data.objects.remove(body)
     tick()
     bpy.context.scene.frame_set(5)
+
+
+def test_deleted_object_of_job_reported(scene):
+    """A job that fails because its object was deleted meanwhile reports that without the object."""
+    gone, texts = bpy.data.objects.new("Gone", None), []
+    bpy.data.objects.remove(gone)
+    job = SimpleNamespace(report=lambda _kind, text: texts.append(text))
+    error = part("logic.errors").Refusal("its object is gone")
+    assert part("operators.operator_bases").Job.refuse(job, gone, error) == {"CANCELLED"}
+    assert texts == ["Its object is gone."]
 
 
 def test_failed_update_noted(window):
