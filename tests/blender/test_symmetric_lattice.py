@@ -10,6 +10,8 @@ from helpers import activate, flesh_of
 
 from assets.characters import create
 
+pytestmark = pytest.mark.usefixtures("scene")
+
 
 def add_flesh(lift: float = 0.0):
     """Adds flesh to a biped one of whose arms is lifted, at its skin alone; returns the mesh."""
@@ -17,6 +19,8 @@ def add_flesh(lift: float = 0.0):
     for vertex in body.data.vertices:
         if vertex.co.x > 0.3:
             vertex.co.z += lift
+    scene = bpy.context.scene
+    scene.frame_end = scene.frame_start + 2
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     return body
