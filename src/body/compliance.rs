@@ -6,7 +6,7 @@
 
 use super::Body;
 use crate::Vec3;
-use crate::solve::{SolveError, SparseCholesky};
+use crate::solve::{Assembly, SolveError, SparseCholesky};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Factors of K, set on first use.
@@ -30,10 +30,16 @@ impl Body {
         let free = self.pattern.vertex_of_node();
         let at = |&v: &u32| forces.get(v as usize).copied().unwrap_or_default();
         let mut nodes: Vec<Vec3> = free.iter().map(at).collect();
-        factors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .solve(&mut nodes);
+        let mut factors = factors.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.nodal_form()? {
+            None => factors.solve(&mut nodes),
+            Some(form) => {
+                let mut nodal = nodes.clone();
+                form.free_values.to_nodal_forces(&nodes, &mut nodal);
+                factors.solve(&mut nodal);
+                form.free_values.to_coefficients(&nodal, &mut nodes);
+            }
+        }
         let mut displacements = vec![Vec3::zeros(); self.node_count()];
         for (node, &v) in nodes.iter().zip(free) {
             displacements[v as usize] = *node;
@@ -41,8 +47,18 @@ impl Body {
         Ok(displacements)
     }
 
-    /// Factors K.
+    /// Factors K, in nodal functions if there are any.
     fn rest_factors(&self) -> Result<SparseCholesky, SolveError> {
+        if let Some(form) = self.nodal_form()? {
+            let mut matrix = SparseCholesky::new(form.pattern.symbolic().clone())?;
+            let mut assembly = Assembly::new(&form.pattern, &mut matrix);
+            assembly.add_scalars(&form.twist);
+            for (slot, block) in (0..self.elements.len()).flat_map(|e| form.stiffness(e)) {
+                assembly.add_at(Some(slot), block);
+            }
+            matrix.factor()?;
+            return Ok(matrix);
+        }
         let mut matrix = SparseCholesky::new(self.pattern.symbolic().clone())?;
         matrix.clear();
         let entries = self.pattern.entry_slots().iter().zip(self.twist.data());

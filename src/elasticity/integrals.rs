@@ -11,7 +11,8 @@
 //! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (an error of the paper). Here each counts by its
 //! share of flesh ([`super::flesh`]). Cells with next to no flesh would make the system near singular.
 //! So a cell counts for at least [`STIFFNESS_FLOOR`] of its volume in stiffness, and for [`MASS_FLOOR`] in mass and weight: thin
-//! limbs, which fill little of their cells, gain hardly any weight. With details so does each element that has flesh at all.
+//! limbs, which fill little of their cells, gain hardly any weight. With details so does each element that has flesh at all, and each of its
+//! pieces counts for at least [`PIECE_FLOOR`] in stiffness.
 //! The reported volume is that of the flesh alone.
 
 use super::flesh::{FleshDomain, flesh_shares};
@@ -25,6 +26,9 @@ use rayon::prelude::*;
 /// Smallest share of a cell that counts as flesh in its stiffness. In systems that are factored its size hardly
 /// matters.
 pub const STIFFNESS_FLOOR: f64 = 0.05;
+/// Smallest share of a piece that counts as flesh in the stiffness of an element with details that has flesh. A hundredth holds a flake as
+/// firmly as flesh a hundred times as soft; none lets some details of a frog turn about an edge without force.
+pub const PIECE_FLOOR: f64 = 0.01;
 /// Smallest share of a cell that counts as flesh in mass and weight. Limbs that fill a hundredth of their cells still keep their own weight.
 pub const MASS_FLOOR: f64 = 0.005;
 
@@ -232,8 +236,13 @@ impl CellFlesh<'_> {
             let own = self::lifts(out.fraction);
             (lift, ballast) = (lift.max(own[0]), ballast.max(own[1]));
         }
+        // A flake of flesh that hangs on the rest by an edge or a vertex would swing there without force.
+        let floor = match self.basis.levels() > 0 && out.fraction > 0.0 {
+            true => PIECE_FLOOR,
+            false => 0.0,
+        };
         for (piece, share) in pieces.iter().zip(shares) {
-            let w = piece.volume * (share + lift);
+            let w = piece.volume * (share + lift).max(floor);
             if w == 0.0 {
                 continue;
             }

@@ -7,7 +7,9 @@ use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 use crate::lattice::Cell;
 use crate::lattice::Lattice;
 use crate::progress::Silent;
+use crate::solve::NodeMatrix;
 use approx::assert_relative_eq;
+use std::sync::Arc;
 
 /// A ball or everything.
 struct BallFlesh {
@@ -395,4 +397,53 @@ fn integrate_reports_progress() {
         told.windows(2)
             .all(|pair| pair[0] < pair[1] && pair[1] < 1.0)
     );
+}
+
+/// A flake of flesh in one piece of an element, which hangs on the rest by an edge, cannot turn about it without force.
+#[test]
+fn flake_on_an_edge_is_held() {
+    let lattice = Arc::new(cube(1, false));
+    let whole = Basis::with_levels(lattice.clone(), 1, &shares_of(&lattice, |_, _| 1.0));
+    let subdivision = whole.subdivision(1);
+    let beyond = |x: &Vec3| x.x > 0.5 + 1e-9;
+    let mut flakes = 0;
+    let shares = shares_of(&lattice, |element, piece| {
+        let corners = subdivision.pieces(element)[piece].corners;
+        if !corners.iter().any(beyond) {
+            return 1.0;
+        }
+        let hangs = flakes == 0 && corners.iter().filter(|x| beyond(x)).count() == 2;
+        flakes += usize::from(hangs);
+        if hangs { 1.0 } else { 0.0 }
+    });
+    assert_eq!(flakes, 1);
+    let basis = Basis::with_levels(lattice.clone(), 1, &shares);
+    let material = Material::default();
+    let integrals = integrate_shares(&basis, &shares, &material, &PaintMap::Plain);
+    let stiffness = CellIntegrals::elements(&basis, &integrals).stiffness_matrix();
+    // The side x = 0 is held.
+    let centres = basis.centres();
+    let free: Vec<u32> = (0..basis.len() as u32)
+        .filter(|&a| centres[a as usize].x > 1e-9)
+        .collect();
+    let stiffness = stiffness.restrict_to(&free).expand();
+    let n = stiffness.rows();
+    let at = |i: usize, j: usize| stiffness.get(i, j).copied().unwrap_or(0.0);
+    let scaled = nalgebra::DMatrix::from_fn(n, n, |i, j| at(i, j) / (at(i, i) * at(j, j)).sqrt());
+    let least = scaled.symmetric_eigenvalues().min();
+    assert!(least > 1e-6, "{least}");
+}
+
+/// Returns shares of flesh at level 1 of a lattice of one cell, by element and piece.
+fn shares_of(lattice: &Lattice, mut share: impl FnMut(u32, usize) -> f64) -> FleshShares {
+    let pieces = lattice.cells()[0].subtetrahedra(1).len();
+    let each = pieces / 8;
+    FleshShares {
+        level: 1,
+        cells: vec![
+            (0..pieces)
+                .map(|i| share((i / each) as u32, i % each))
+                .collect(),
+        ],
+    }
 }
