@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Adaptive details beside details that always act, under a pulled point. [capell2002, §4.7, fig. 3]
 //!
-//! `cargo bench --bench adaptation` prints a table: a bar of flesh around two bones with two levels of details, one point of whose skin is
-//! pulled aside for half a second, held there and let go, while the bones are still. Of each method and threshold it gives the active functions
-//! (mean and largest), the time of a step with all that comes with it, how many times quicker that is than with all details, and the
-//! largest distance of a skin vertex from its place there, as a part of the largest displacement. All on one thread.
+//! `cargo bench --bench adaptation` prints a table: a bar of flesh around two bones with two levels of details. A pin pulls one point of its skin
+//! aside for half a second, holds it for as long and brings it back, while the bones are still. Of each method and threshold it gives the active
+//! functions (mean and largest), the time of a step with all that comes with it, how many times quicker that is than with all details, and the
+//! largest distance of a skin vertex from its place there in any frame, as a part of the pull and of the size. All on one thread.
 
 use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
-use thew::dynamics::{Adaptation, Method, Simulation, SimulationSettings};
+use thew::dynamics::{Adaptation, Method, Pin, PinPoint, Simulation, SimulationSettings};
 use thew::elasticity::Material;
 
 #[path = "../tests/common/bar.rs"]
@@ -20,8 +20,8 @@ use bar::{bar_with, pose};
 const FPS: f64 = 24.0;
 const RATE: f64 = 240.0;
 const FRAMES: usize = 36;
-/// Pull at its strongest, N, and the number of frames in which it grows and after which it ends.
-const PULL: f64 = 60.0;
+/// Pull at its farthest, m: a third of the flesh between skin and bone. Frames in which it grows, and after which it goes back.
+const PULL: f64 = 0.06;
 const GROWING: usize = 12;
 const HELD: usize = 24;
 
@@ -45,7 +45,7 @@ fn print_tables() {
             body.node_count(),
             body.basis().coarse_len()
         );
-        println!("method        strain  functions  largest  step ms  quicker  error %");
+        println!("method        strain  functions  largest  step ms  quicker  % of pull  of size");
         for method in [Method::Warped, Method::Hyperelastic] {
             let uniform = play(&body, method, None);
             print_row(&body, method, None, &uniform, &uniform);
@@ -81,22 +81,28 @@ fn play(body: &Arc<Body>, method: Method, threshold: Option<f64>) -> Played {
     let mut simulation = Simulation::new(body.clone(), settings).expect("settings");
     let still = pose(0.0);
     simulation.reset(&still, true, None).expect("settles");
-    let (forces, mut played) = (
-        pull(body),
-        Played {
-            frames: Vec::new(),
-            active: Vec::new(),
-            seconds: 0.0,
-        },
-    );
+    let (vertex, place) = pulled_vertex(body);
+    let held_at = |share: f64| place + Vec3::new(PULL, 0.0, 0.3 * PULL) * share;
+    let pin = simulation.pin(Pin {
+        point: PinPoint::Vertex(vertex),
+        target: held_at(0.0),
+        strength: 1.0,
+    });
+    let pin = pin.expect("a pin");
+    let mut played = Played {
+        frames: Vec::new(),
+        active: Vec::new(),
+        seconds: 0.0,
+    };
     for frame in 1..=FRAMES {
-        let share = match frame {
-            1..=HELD => (frame as f64 / GROWING as f64).min(1.0),
-            _ => 0.0,
-        };
-        let now: Vec<Vec3> = forces.iter().map(|f| f * share).collect();
+        let (frame, growing) = (frame as f64, GROWING as f64);
+        let back = 1.0 - (frame - HELD as f64) / growing;
+        let share = (frame / growing).min(back).min(1.0);
+        simulation
+            .move_pin(pin, held_at(share), None)
+            .expect("a place");
         let started = Instant::now();
-        let done = simulation.advance(&still, 1.0 / FPS, Some(&now), None);
+        let done = simulation.advance(&still, 1.0 / FPS, None, None);
         played.seconds += started.elapsed().as_secs_f64();
         done.expect("moves");
         played.frames.push(skin(body, &simulation));
@@ -105,17 +111,14 @@ fn play(body: &Arc<Body>, method: Method, threshold: Option<f64>) -> Played {
     played
 }
 
-/// Returns the forces of a pull aside at the skin vertex nearest to a point on the side of the upper bone.
-fn pull(body: &Body) -> Vec<Vec3> {
+/// Returns the skin vertex nearest to a point on the side of the upper bone, and its place.
+fn pulled_vertex(body: &Body) -> (u32, Vec3) {
     let point = Vec3::new(0.19, 0.0, 1.2);
     let vertices = body.surface().vertices();
     let far = |v: &usize| (vertices[*v] - point).norm();
     let nearest = (0..vertices.len()).min_by(|a, b| far(a).total_cmp(&far(b)));
-    let mut forces = vec![Vec3::zeros(); body.node_count()];
-    for (a, weight) in body.embedding().row(nearest.expect("a skin")) {
-        forces[a] = Vec3::new(PULL, 0.0, 0.3 * PULL) * weight;
-    }
-    forces
+    let vertex = nearest.expect("a skin");
+    (vertex as u32, vertices[vertex])
 }
 
 /// Returns the displacement of each skin vertex.
@@ -141,7 +144,6 @@ fn print_row(
 ) {
     let steps = FRAMES as f64 * (RATE / FPS).ceil();
     let all = || uniform.frames.iter().flatten();
-    let largest = all().map(|d| d.norm()).fold(0.0, f64::max);
     let pairs = played.frames.iter().flatten().zip(all());
     let apart = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
     let functions = played.active.iter().sum::<usize>() as f64 / FRAMES as f64;
@@ -152,11 +154,12 @@ fn print_row(
         .copied()
         .unwrap_or(body.node_count());
     println!(
-        "{:12} {:>7} {functions:10.0} {most:8} {:8.3} {:8.1} {:8.2}",
+        "{:12} {:>7} {functions:10.0} {most:8} {:8.3} {:8.1} {:10.2} {:8.3}",
         method.name(),
         threshold.map_or("all".to_owned(), |t| t.to_string()),
         1e3 * played.seconds / steps,
         uniform.seconds / played.seconds,
-        100.0 * apart / largest,
+        100.0 * apart / PULL,
+        100.0 * apart / body.size(),
     );
 }

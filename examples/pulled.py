@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The creature of `hopper` with details in its flesh, and a pull at a point of its belly. Needs no Blender."""
+"""The creature of `hopper` with details in its flesh, and a point of its belly that is pulled by a pin. Needs no Blender."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import thew
@@ -13,10 +14,27 @@ from examples import elastic, hopper
 LEVELS = (0, 1, 2)
 PULLED = (0.055, -0.165, 0.31)
 """The pulled point of the belly, m."""
-RADIUS = 0.04
-"""Size of the place at which the pull acts, m."""
 DISTANCE = 0.09
 """How far the point is pulled, m."""
+GROWING, HELD, BACK = 12, 24, 36
+"""Frames at which the pull is at its full distance, begins to go back, and is back."""
+
+
+@dataclass
+class Pull:
+    """A pull by one method, frame by frame."""
+
+    skins: np.ndarray
+    """The skin, [frames,n,3]."""
+    acting: list[np.ndarray]
+    """The functions that act in each frame, level 0 included."""
+    rate: float
+    """Steps a second of one core's time, with all that belongs to them."""
+
+    @property
+    def functions(self) -> np.ndarray:
+        """Numbers of functions, [frames]."""
+        return np.array([len(acting) for acting in self.acting])
 
 
 def creature(levels: int, cell: float = 0.0125, finest: int = LEVELS[-1]) -> elastic.Fleshed:
@@ -25,44 +43,54 @@ def creature(levels: int, cell: float = 0.0125, finest: int = LEVELS[-1]) -> ela
     return elastic.flesh(figure, hopper.lattice, hopper.YOUNG, hopper.stiffness, basis_levels=levels, level=finest)
 
 
-def forces(body: thew.Body) -> np.ndarray:
-    """Returns forces [nodes,3] that pull ahead at the point."""
-    frame = np.eye(4)
-    frame[:3] = np.column_stack([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0], PULLED])
-    template = thew.Template("bump", radius=RADIUS, strength=1e6)
-    rig = thew.Rig(template, thew.FreeGuide(frame), [(0.0, {"strength": 0.0}), (1.0, {})], name="pull")
-    return np.asarray(rig.forces(body, 1.0))
+def pulled_vertex(pogo: elastic.Fleshed) -> int:
+    """Returns the vertex of the skin that is pulled."""
+    return int(np.linalg.norm(pogo.vertices - PULLED, axis=1).argmin())
 
 
-def settle(pogo: elastic.Fleshed) -> np.ndarray:
-    """Returns the skin [n,3] at rest with the point pulled to its distance, by the blended method.
+def target(pogo: elastic.Fleshed, frame: float) -> np.ndarray:
+    """Returns where the pulled vertex is held at a frame, [3]."""
+    share = np.interp(frame, (0, GROWING, HELD, BACK), (0.0, 1.0, 1.0, 0.0))
+    return pogo.vertices[pulled_vertex(pogo)] + [0.0, -DISTANCE * share, 0.0]
 
-    That is linear in forces while no bone moves: one trial gives their strength.
-    """
-    balance, pull = thew.Equilibrium(pogo.body, "blended"), forces(pogo.body)
-    balance.set_pose(_rest_pose(pogo))
-    balance.solve(rest_forces=pull)
-    balance.solve(rest_forces=pull * (DISTANCE / moved(pogo, np.array(balance.positions()))))
-    return np.array(balance.positions(), float)
+
+def settle(pogo: elastic.Fleshed, method: str = "blended", **settings) -> np.ndarray:
+    """Returns the skin [n,3] at rest with the point held at its distance."""
+    simulation = thew.Simulation(pogo.body, method=method, **settings)
+    simulation.reset(rest_pose(pogo))
+    simulation.pin(pulled_vertex(pogo), target(pogo, HELD))
+    simulation.reset(rest_pose(pogo))
+    return np.array(simulation.positions(), float)
+
+
+def pull(pogo: elastic.Fleshed, method: str, frames: int = BACK, **settings) -> Pull:
+    """Pulls the point, holds it and brings it back, while all bones stand still."""
+    simulation, pose = thew.Simulation(pogo.body, method=method, **settings), rest_pose(pogo)
+    simulation.reset(pose)
+    pin = simulation.pin(pulled_vertex(pogo), target(pogo, 0))
+    skins, acting, spent = [], [], 0.0
+    for frame in range(1, frames + 1):
+        simulation.move_pin(pin, target(pogo, frame))
+        begun = time.process_time()
+        simulation.advance(pose, 1.0 / hopper.FPS)
+        spent += time.process_time() - begun
+        skins.append(np.array(simulation.positions(), float))
+        acting.append(np.flatnonzero(acts(pogo, np.asarray(simulation.lattice_positions()))))
+    steps = frames * int(np.ceil(simulation.settings.rate / hopper.FPS))
+    return Pull(np.array(skins), acting, steps / spent)
+
+
+def acts(pogo: elastic.Fleshed, nodes: np.ndarray) -> np.ndarray:
+    """Returns which functions move the flesh with these node values, bool [k]: all of level 0, and details that are not zero."""
+    return (np.asarray(pogo.body.level_of_node) == 0) | (nodes != 0.0).any(axis=1)
 
 
 def moved(pogo: elastic.Fleshed, skin: np.ndarray) -> float:
     """Returns how far the pulled point has moved, m."""
-    point = int(np.linalg.norm(pogo.vertices - PULLED, axis=1).argmin())
+    point = pulled_vertex(pogo)
     return float(np.linalg.norm(skin[point] - pogo.vertices[point]))
 
 
-def steps_a_second(pogo: elastic.Fleshed, method: str, frames: int = 3) -> float:
-    """Returns steps a second of one core's time under the pull."""
-    simulation, pull = thew.Simulation(pogo.body, method=method), forces(pogo.body)
-    simulation.reset(_rest_pose(pogo))
-    simulation.advance(_rest_pose(pogo), 1.0 / hopper.FPS, rest_forces=pull)  # prepares what all steps share
-    begun = time.process_time()
-    for _ in range(frames):
-        simulation.advance(_rest_pose(pogo), 1.0 / hopper.FPS, rest_forces=pull)
-    steps = frames * int(np.ceil(simulation.settings.rate / hopper.FPS))
-    return steps / (time.process_time() - begun)
-
-
-def _rest_pose(pogo: elastic.Fleshed) -> np.ndarray:
+def rest_pose(pogo: elastic.Fleshed) -> np.ndarray:
+    """Returns the rest pose of all bones."""
     return np.tile(np.eye(4), (len(pogo.figure.bones), 1, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Overlay of the control lattice, deformed with the frame: thin lines, and the bones' edges in colour."""
+"""Overlay of the control lattice, deformed with the frame: thin lines, the bones' edges in colour, and points where functions of Fine Detail act."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ import numpy as np
 
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
+from ..logic.fine_detail import acting_functions
 from ..logic.wires import lattice_wires
-from .viewing import Overlay, draw_all
+from .viewing import Drawing, Overlay, draw_all
 
 CELL_COLOUR = (0.35, 0.75, 1.0, 0.35)
 BONE_COLOUR = (1.0, 0.55, 0.1, 1.0)
 
+#: Colours of functions of Fine Detail by level, and the sizes of their points in pixels.
+FUNCTION_COLOURS = ((1.0, 0.7, 0.1, 0.95), (0.95, 0.2, 0.1, 0.95), (0.8, 0.2, 0.9, 0.95))
+FUNCTION_SIZES = (6.0, 4.5, 3.5)
+
 #: Wires of the lattices drawn, by the lattice's identity: (lattice, cell edges, bone edges).
 _wires: dict[int, tuple[object, np.ndarray, np.ndarray]] = {}
+#: Places of the finer functions of the bodies drawn, by the body's identity: (body, lattice vertices [d, 8], their shares [d, 8]).
+_places: dict[int, tuple[object, np.ndarray, np.ndarray]] = {}
 
 
 def draw(context: bpy.types.Context) -> None:
@@ -34,6 +41,30 @@ def draw_lattice(flesh: Flesh, frame: float | None) -> None:
     cells, bones = wires_of(flesh.lattice)
     draw_all([(positions[cells], CELL_COLOUR, 1.0)], hidden=True)
     draw_all([(positions[bones], BONE_COLOUR, 3.0)])  # bones lie inside the body: they show through it
+    if frame is not None:
+        draw_all(function_drawings(flesh, frame))
+
+
+def function_drawings(flesh: Flesh, frame: float) -> list[Drawing]:
+    """Returns the points of the functions of Fine Detail that act or fade at `frame`, level by level, Blender's world."""
+    if flesh.clip is None or flesh.body is None or flesh.body.basis_levels == 0:
+        return []
+    places = function_places(flesh, flesh.lattice_positions(frame))
+    levels = acting_functions(flesh.body, flesh.clip.lattice_positions(flesh.index_at(frame)))
+    found = zip(levels, FUNCTION_COLOURS, FUNCTION_SIZES, strict=False)
+    return [(places[chosen], colour, size) for chosen, colour, size in found if len(chosen)]
+
+
+def function_places(flesh: Flesh, nodes: np.ndarray) -> np.ndarray:
+    """Returns the places of all finer functions [d, 3] in a lattice whose nodes are at `nodes`."""
+    known = _places.get(id(flesh.body))
+    if known is None or known[0] is not flesh.body:
+        _places.clear() if len(_places) > 32 else None
+        centres = np.asarray(flesh.body.node_centres)[len(flesh.lattice.vertices) :]
+        corners, shares = (np.asarray(each) for each in flesh.lattice.embed(centres))
+        known = (flesh.body, np.maximum(corners, 0), np.where(corners < 0, 0.0, shares))
+        _places[id(flesh.body)] = known
+    return np.einsum("da,dac->dc", known[2], nodes[known[1]])
 
 
 def lattice_shape(flesh: Flesh, frame: float | None) -> np.ndarray:
@@ -53,4 +84,4 @@ def wires_of(lattice) -> tuple[np.ndarray, np.ndarray]:
     return known[1], known[2]
 
 
-OVERLAYS = (Overlay(draw, _wires),)
+OVERLAYS = (Overlay(draw, _wires, _places),)

@@ -2,7 +2,8 @@
 //! Bodies that deform in some of the functions of another one. [capell2002, §4.7]
 //!
 //! All integrals are known: those of a subset are rows and columns of the whole body's matrices, and sums over the elements that
-//! a coarser element consists of. Nothing is integrated again. The symbolic factorisation is new.
+//! a coarser element consists of. Nothing is integrated again. Cells with the same functions as in a former subset keep their sums,
+//! so a change costs what changes. The symbolic factorisation is new.
 
 use super::transfer::weights_from_rows;
 use super::{Body, BodyError, IntegralBlocks, OwnTwist, Pattern, TwistLoad, compliance};
@@ -12,7 +13,7 @@ use crate::elasticity::{ElementPiece, Elements};
 use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;
 use crate::solve::{NodeMatrix, ScalarMatrix};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
 
 /// Marks a function that is left out.
@@ -63,16 +64,68 @@ impl Renumbering {
     }
 }
 
+/// A former subset, whose sums serve cells that have the same functions again.
+struct Former<'a> {
+    body: &'a Body,
+    /// Of each cell, whether it has the same functions on the same elements.
+    same: Vec<bool>,
+}
+
+impl<'a> Former<'a> {
+    fn new((set, body): (&ActiveSet, &'a Body), basis: &Basis, names: &Renumbering) -> Self {
+        let functions: Vec<u32> = set.functions().collect();
+        let former = body.basis();
+        let is_same = |cell: u32| {
+            let (own, others) = (basis.elements(cell), former.elements(cell));
+            own.len() == others.len()
+                && own.zip(others).all(|(e, f)| {
+                    let own = basis.functions(e).iter();
+                    let own = own.map(|&a| names.functions[a as usize]);
+                    let others = former.functions(f).iter();
+                    own.eq(others.map(|&a| functions[a as usize]))
+                })
+        };
+        let cells = 0..basis.lattice().cells().len() as u32;
+        Self {
+            body,
+            same: cells.map(is_same).collect(),
+        }
+    }
+
+    /// Returns the element of the former body that is an element of a cell with the same functions.
+    fn element(&self, basis: &Basis, element: u32) -> Option<u32> {
+        let cell = basis.cell(element);
+        let local = element - basis.elements(cell).start;
+        self.same[cell as usize].then(|| self.body.basis().elements(cell).start + local)
+    }
+}
+
 impl Body {
     /// Returns a body that deforms in some of the functions of this one only, numbered by their order in the set. It shares all
-    /// that does not depend on functions. Its rigs, files and displayed surfaces are those of this body.
+    /// that does not depend on functions. Its rigs, files and displayed surfaces are those of this body. `former`: another such body, with
+    /// its set.
     ///
     /// # Errors
     /// Memory for the factorisation runs out.
-    pub(crate) fn with_active(&self, set: &ActiveSet) -> Result<Self, BodyError> {
+    pub(crate) fn with_active(
+        &self,
+        set: &ActiveSet,
+        former: Option<(&ActiveSet, &Self)>,
+    ) -> Result<Self, BodyError> {
         let basis = self.basis.with_active(set);
         let names = Renumbering::new(set, self.node_count());
-        let elements = self.active_elements(&basis, &names);
+        let former = former.map(|former| Former::new(former, &basis, &names));
+        let elements = self.active_elements(&basis, &names, former.as_ref());
+        let known = |e: u32| {
+            let former = former.as_ref()?;
+            Some((&former.body.blocks, former.element(&basis, e)?))
+        };
+        let blocks = IntegralBlocks::sum_parts(
+            &self.blocks,
+            (&self.basis, &basis),
+            |a| names.number(a),
+            known,
+        );
         let mass = names.pick_matrix(&self.mass, basis.matrix());
         let bone_of_vertex = names.pick(&self.bone_of_vertex);
         let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
@@ -87,9 +140,7 @@ impl Body {
             skeleton: self.skeleton.clone(),
             material: self.material,
             rest_includes_gravity: self.rest_includes_gravity,
-            blocks: IntegralBlocks::sum_parts(&self.blocks, (&self.basis, &basis), |a| {
-                names.number(a)
-            }),
+            blocks,
             twist: names.pick_matrix(&self.twist, basis.matrix()),
             twist_loads: active_twist_loads(&self.twist_loads, &names),
             twist_regions: self.twist_regions.clone(),
@@ -121,15 +172,29 @@ impl Body {
     }
 
     /// Returns the pieces of the elements of a subset. Those of a tetrahedron with its own four functions, whose gradients are
-    /// constant, become one.
-    fn active_elements(&self, basis: &Basis, names: &Renumbering) -> Elements {
+    /// constant, become one. An element that consists of several is divided once, as one of a body of its level is at the least: the
+    /// pieces of each eighth become one with their mean gradient and material. So the cost of an energy follows the functions. Affine
+    /// motions keep their energy, others lose a little of it.
+    fn active_elements(
+        &self,
+        basis: &Basis,
+        names: &Renumbering,
+        former: Option<&Former>,
+    ) -> Elements {
         let mut elements = Elements::with_details(basis.len(), basis.coarse_len());
         let mut gradients: Vec<Vec3> = Vec::new();
         let mut moduli: Vec<(f64, f64, f64)> = Vec::new();
         for (e, corners) in (0..).zip(basis.all_functions()) {
+            if let Some((former, known)) = former.and_then(|f| Some((f, f.element(basis, e)?))) {
+                elements.push(corners, former.body.elements.pieces(known as usize));
+                continue;
+            }
             gradients.clear();
             moduli.clear();
-            for part in basis.parts_of_element(&self.basis, e) {
+            let parts = basis.parts_of_element(&self.basis, e);
+            let merged = self.merged_parts(basis, e, corners.len());
+            let mut first = 0;
+            for (part, index) in parts.zip(1..) {
                 let own = self.elements.corners(part as usize);
                 let at = |a: &u32| {
                     let a = names.number(*a)?;
@@ -146,9 +211,10 @@ impl Body {
                     }
                     moduli.push((piece.volume, piece.lame, piece.shear));
                 }
-            }
-            if corners.len() == 4 {
-                merge_pieces(&mut gradients, &mut moduli);
+                if merged.is_some_and(|count| index % count == 0) {
+                    merge_pieces(&mut gradients, &mut moduli, (first, corners.len()));
+                    first = moduli.len();
+                }
             }
             let rows = gradients.chunks_exact(corners.len());
             let pieces = rows
@@ -162,6 +228,19 @@ impl Body {
             elements.push(corners, pieces);
         }
         elements
+    }
+
+    /// Returns how many consecutive parts of an element of `count` functions give one piece; `None` if each keeps its own pieces.
+    fn merged_parts(&self, basis: &Basis, element: u32, count: usize) -> Option<usize> {
+        let parts = basis.parts_of_element(&self.basis, element).len();
+        if count == 4 {
+            return Some(parts);
+        }
+        if basis.elements(basis.cell(element)).len() == 1 && self.basis.levels() > 0 {
+            // A cell without active details: the hexahedra of its first subdivision.
+            return Some(1 << (3 * (self.basis.levels() - 1)));
+        }
+        (parts > 1).then_some(parts / 8)
     }
 
     /// Returns the weights of the bones that each element of a subset follows: those at its centre.
@@ -197,23 +276,30 @@ impl Body {
     }
 }
 
-/// Merges pieces with the same gradients into one, with the mean material.
-fn merge_pieces(gradients: &mut Vec<Vec3>, moduli: &mut Vec<(f64, f64, f64)>) {
-    let whole: f64 = moduli.iter().map(|m| m.0).sum();
+/// Merges all pieces from `first` on, of `count` functions each, into one with their mean gradients and material.
+fn merge_pieces(
+    gradients: &mut Vec<Vec3>,
+    moduli: &mut Vec<(f64, f64, f64)>,
+    (first, count): (usize, usize),
+) {
+    let whole: f64 = moduli[first..].iter().map(|m| m.0).sum();
     if whole <= 0.0 {
         return;
     }
-    let mut mean = [Vec3::zeros(); 4];
+    let mut mean: SmallVec<[Vec3; 32]> = smallvec![Vec3::zeros(); count];
     let (mut lame, mut shear) = (0.0, 0.0);
-    for (row, m) in gradients.chunks_exact(4).zip(&*moduli) {
+    let rows = gradients[first * count..].chunks_exact(count);
+    for (row, m) in rows.zip(&moduli[first..]) {
         let share = m.0 / whole;
         (lame, shear) = (lame + m.1 * share, shear + m.2 * share);
         mean.iter_mut()
             .zip(row)
             .for_each(|(mean, g)| *mean += g * share);
     }
-    *moduli = vec![(whole, lame, shear)];
-    *gradients = mean.to_vec();
+    moduli.truncate(first);
+    moduli.push((whole, lame, shear));
+    gradients.truncate(first * count);
+    gradients.extend(mean);
 }
 
 fn pick_rows(weights: &SkinWeights, rows: &[u32]) -> SkinWeights {

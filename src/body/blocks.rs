@@ -62,11 +62,13 @@ impl IntegralBlocks {
     }
 
     /// Returns the integrals over the elements of a subset of functions: sums over the `whole` basis' elements that each consists of.
-    /// `bases` are the whole one and the subset's; `number` gives a function's number in the subset.
-    pub(super) fn sum_parts(
+    /// `bases` are the whole one and the subset's; `number` gives a function's number in the subset. `known` gives for an element the same
+    /// one among former sums.
+    pub(super) fn sum_parts<'a>(
         whole: &Self,
         bases: (&Basis, &Basis),
         number: impl Fn(u32) -> Option<u32>,
+        known: impl Fn(u32) -> Option<(&'a Self, u32)>,
     ) -> Self {
         let mut all = Self {
             node_starts: vec![0],
@@ -77,38 +79,76 @@ impl IntegralBlocks {
             volume: Vec::new(),
             fraction: Vec::new(),
         };
+        let counts = || bases.1.all_functions().map(<[u32]>::len);
+        all.nodes.reserve_exact(counts().sum());
+        all.weight.reserve_exact(counts().sum());
+        all.stiffness
+            .reserve_exact(counts().map(|n| n * (n + 1) / 2).sum());
         for (e, nodes) in (0..).zip(bases.1.all_functions()) {
-            let (n, node, pair) = (nodes.len(), all.nodes.len(), all.stiffness.len());
             all.nodes.extend(nodes);
-            all.weight.resize(node + n, 0.0);
-            all.stiffness.resize(pair + n * (n + 1) / 2, Mat3::zeros());
-            let parts = bases.1.parts_of_element(bases.0, e);
-            let of = parts.start as usize..parts.end as usize;
-            all.volume.push(whole.volume[of.clone()].iter().sum());
-            let fractions = whole.fraction[of.clone()].iter().sum::<f64>();
-            all.fraction.push(fractions / of.len() as f64);
-            for part in of {
-                let cell = whole.cell(part);
-                let at = |a: &u32| nodes.iter().position(|b| Some(*b) == number(*a));
-                let places: SmallVec<[Option<usize>; 32]> = cell.nodes.iter().map(at).collect();
-                let mut blocks = cell.stiffness.iter();
-                for (i, &a) in places.iter().enumerate() {
-                    if let Some(a) = a {
-                        all.weight[node + a] += cell.weight[i];
-                    }
-                    for &b in &places[i..] {
-                        let block = blocks.next();
-                        if let (Some(a), Some(b), Some(block)) = (a, b, block) {
-                            // Functions have the same order in both.
-                            all.stiffness[pair + pair_index(n, a, b)] += block;
-                        }
-                    }
+            match known(e) {
+                Some((former, known)) => all.copy_element(former, known as usize),
+                None => {
+                    let parts = bases.1.parts_of_element(bases.0, e);
+                    all.sum_element(
+                        whole,
+                        nodes,
+                        parts.start as usize..parts.end as usize,
+                        &number,
+                    );
                 }
             }
             all.node_starts.push(all.nodes.len() as u32);
             all.pair_starts.push(all.stiffness.len() as u32);
         }
         all
+    }
+
+    /// Appends the integrals of an element of others.
+    fn copy_element(&mut self, others: &Self, element: usize) {
+        let cell = others.cell(element);
+        self.weight.extend(cell.weight);
+        self.stiffness.extend(cell.stiffness);
+        self.volume.push(others.volume[element]);
+        self.fraction.push(others.fraction[element]);
+    }
+
+    /// Appends the integrals of an element with some functions, `nodes`, which consists of some elements of `whole`.
+    fn sum_element(
+        &mut self,
+        whole: &Self,
+        nodes: &[u32],
+        parts: std::ops::Range<usize>,
+        number: impl Fn(u32) -> Option<u32>,
+    ) {
+        let (n, node, pair) = (nodes.len(), self.weight.len(), self.stiffness.len());
+        self.weight.resize(node + n, 0.0);
+        self.stiffness.resize(pair + n * (n + 1) / 2, Mat3::zeros());
+        self.volume.push(whole.volume[parts.clone()].iter().sum());
+        let fractions = whole.fraction[parts.clone()].iter().sum::<f64>();
+        self.fraction.push(fractions / parts.len() as f64);
+        for part in parts {
+            let cell = whole.cell(part);
+            let count = cell.nodes.len();
+            let at = |a: &u32| {
+                let a = number(*a)?;
+                nodes.iter().position(|b| *b == a)
+            };
+            let places: SmallVec<[Option<usize>; 32]> = cell.nodes.iter().map(at).collect();
+            for (i, a) in places.iter().enumerate() {
+                let Some(a) = *a else {
+                    continue;
+                };
+                self.weight[node + a] += cell.weight[i];
+                let row = &cell.stiffness[pair_index(count, i, i)..];
+                for (b, block) in places[i..].iter().zip(row) {
+                    if let Some(b) = b {
+                        // Functions have the same order in both.
+                        self.stiffness[pair + pair_index(n, a, *b)] += block;
+                    }
+                }
+            }
+        }
     }
 
     /// Returns whether these are valid integrals over the elements of `basis`; checks data read from outside.

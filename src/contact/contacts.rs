@@ -120,10 +120,10 @@ impl Contacts {
         if self.pushed { &self.pushes } else { &[] }
     }
 
-    /// Replaces the forces of the last step on the free nodes of bodies whose functions have changed, N, if there were any.
-    pub fn replace_pushes(&mut self, pushes: Vec<Vec<Vec3>>) {
-        if self.pushed {
-            self.pushes = pushes;
+    /// Replaces the forces of the last step on the free nodes of a body whose functions have changed, N, if there were any.
+    pub fn replace_pushes(&mut self, body: usize, pushes: Vec<Vec3>) {
+        if let Some(own) = self.pushes.get_mut(body).filter(|_| self.pushed) {
+            *own = pushes;
         }
     }
 

@@ -4,13 +4,14 @@
 use super::adapting::ActiveForces;
 use super::body_step::{BodyStep, FrameDrive, StepInterval};
 use super::forces::Load;
+use super::simulation::PoseHistory;
 use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart, PerBody};
 use super::{Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::ColliderSpan;
 use crate::dynamics::methods::stepper::Step;
 use crate::progress::{PacedProgress, Progress, report_progress};
-use crate::skeleton::FrameMotion;
+use crate::skeleton::{FrameMotion, Pose};
 
 impl Simulation {
     /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
@@ -54,7 +55,7 @@ impl Simulation {
         }
         let shaped = self.update_shape();
         done.map_err(|(_, error)| error).and(shaped)?;
-        self.adapt_after(forces.1)
+        self.adapt_after(forces.1, dt).map(drop)
     }
 
     /// Borrows this simulation's state at the start of a frame of `dt` seconds; `None`: folds are those of the motion's end at once.
@@ -90,13 +91,24 @@ impl Simulation {
 
     /// Prepares the motion of the joints' own shape in a frame, for methods that add it to the sway.
     fn begin_bending(&mut self, motion: &FrameMotion) -> Result<(), SimulationError> {
-        let present = self
-            .history
-            .as_ref()
-            .filter(|_| self.settings.method.adds_joint_shape());
-        match (present, self.shape.bends()) {
+        self.bend(motion, |history| &history.pose)
+    }
+
+    /// Takes the motion of the joints' own shape up within a frame, on other functions.
+    pub(super) fn resume_bending(&mut self, motion: &FrameMotion) -> Result<(), SimulationError> {
+        self.bend(motion, |history| &history.before)
+    }
+
+    /// Begins the motion of the joints' own shape at the pose that `start` takes from the history.
+    fn bend(
+        &mut self,
+        motion: &FrameMotion,
+        start: impl Fn(&PoseHistory) -> &Pose,
+    ) -> Result<(), SimulationError> {
+        let adds = self.settings.method.adds_joint_shape();
+        match (self.history.as_ref().filter(|_| adds), self.shape.bends()) {
             (Some(history), Some(bends)) => {
-                let ends = (&history.pose, motion.end_pose());
+                let ends = (start(history), motion.end_pose());
                 self.bending.begin(bends, &self.body, ends)
             }
             _ => Ok(()),
@@ -239,14 +251,6 @@ pub(super) fn advance(
 ) -> Result<(), Failure> {
     let part = 1.0 / steps as f64;
     let duration = dt / steps as f64;
-    let all = bodies.iter().zip(drives);
-    let active = all.map(|(body, drive)| ActiveForces::of_drive(body.adapting.as_deref(), drive));
-    let active: PerBody<ActiveForces> = active.collect();
-    let drives = drives.iter().zip(&active);
-    let drives: PerBody<FrameDrive> = drives
-        .map(|(drive, active)| active.replace(drive))
-        .collect();
-    let drives = &drives[..];
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
         body.unconverged_before = body.unconverged_steps();
         let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
@@ -259,6 +263,22 @@ pub(super) fn advance(
     done
 }
 
+/// Returns the forces on the active functions of each body.
+fn active_forces(bodies: &[&mut Simulation], drives: &[FrameDrive]) -> PerBody<ActiveForces> {
+    let all = bodies.iter().zip(drives);
+    all.map(|(body, drive)| ActiveForces::of_drive(body.adapting.as_deref(), drive))
+        .collect()
+}
+
+/// Returns the motion of each body with these forces.
+fn active_drives<'a>(
+    drives: &[FrameDrive<'a>],
+    forces: &'a PerBody<ActiveForces>,
+) -> PerBody<FrameDrive<'a>> {
+    let all = drives.iter().zip(forces);
+    all.map(|(drive, active)| active.replace(drive)).collect()
+}
+
 /// Takes the steps of a frame, as [`advance`] does.
 fn advance_steps(
     bodies: &mut [&mut Simulation],
@@ -267,8 +287,6 @@ fn advance_steps(
     (dt, steps): (f64, usize),
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
-    let part = 1.0 / steps as f64;
-    let duration = dt / steps as f64;
     if let Some(touching) = touching {
         let span = touching.advance_span();
         if let Err(error) = begin(bodies, touching, drives, Some(&span), Some(dt)) {
@@ -278,40 +296,69 @@ fn advance_steps(
             return Err((0, error));
         }
     }
-    for i in 1..=steps {
-        let end = i as f64 / steps as f64;
+    let (mut taken, mut done) = (0, Ok(()));
+    while taken < steps && done.is_ok() {
+        let forces = active_forces(bodies, drives);
+        let own = active_drives(drives, &forces);
+        let count = (steps, &mut taken);
+        done = take_steps(bodies, touching, &own, (dt, count), progress);
+    }
+    let forces = active_forces(bodies, drives);
+    let own = active_drives(drives, &forces);
+    for (body, drive) in bodies.iter_mut().zip(&own) {
+        if done.is_ok() {
+            body.external.set(drive.rest_forces);
+            body.end_pins(1.0, dt);
+        } else {
+            let gone = taken as f64 * (1.0 / steps as f64);
+            body.external.advance_towards(drive.rest_forces, gone);
+            body.end_pins(gone, dt);
+            body.shape.scale_back_folds(gone);
+        }
+    }
+    done
+}
+
+/// Takes steps of a frame until its end, or until functions of a body have become active. Counts the steps taken.
+fn take_steps(
+    bodies: &mut [&mut Simulation],
+    touching: &mut Option<&mut ContactSystem>,
+    drives: &[FrameDrive],
+    (dt, (steps, taken)): (f64, (usize, &mut usize)),
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    let part = 1.0 / steps as f64;
+    let duration = dt / steps as f64;
+    while *taken < steps {
+        let end = (*taken + 1) as f64 / steps as f64;
         let at = StepInterval {
             end,
             part,
             duration,
             damped: true,
         };
-        let done = match report_progress(progress, end - part, "advancing") {
-            Ok(()) => step_once(bodies, touching.as_deref_mut(), drives, &at, progress),
-            Err(stop) => Err((0, stop.into())),
-        };
-        if let Err(failure) = done {
-            let gone = (i - 1) as f64 * part;
+        report_progress(progress, end - part, "advancing").map_err(|stop| (0, stop.into()))?;
+        step_once(bodies, touching.as_deref_mut(), drives, &at, progress)?;
+        *taken += 1;
+        if *taken == 1 {
             for (body, drive) in bodies.iter_mut().zip(drives) {
-                body.external.advance_towards(drive.rest_forces, gone);
-                body.end_pins(gone, dt);
-                body.shape.scale_back_folds(gone);
+                if let Some(history) = &mut body.history {
+                    drive.motion.write(0.0, &mut history.before);
+                    history.duration = dt;
+                }
             }
-            return Err(failure);
         }
-        if i > 1 {
+        if touching.is_some() || *taken == steps {
             continue;
         }
-        for (body, drive) in bodies.iter_mut().zip(drives) {
-            if let Some(history) = &mut body.history {
-                drive.motion.write(0.0, &mut history.before);
-                history.duration = dt;
-            }
+        let mut changed = false;
+        for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+            let refined = body.refine_within(drive.motion);
+            changed |= refined.map_err(|error| (k, error))?;
         }
-    }
-    for (body, drive) in bodies.iter_mut().zip(drives) {
-        body.external.set(drive.rest_forces);
-        body.end_pins(1.0, dt);
+        if changed {
+            break;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several bodies in motion that touch each other.
 
+use super::adapting::ActiveForces;
 use super::body_step::FrameDrive;
 use super::forces::NodalForces;
 use super::lockstep;
@@ -29,7 +30,7 @@ pub struct Scene {
 
 impl Scene {
     /// Creates a scene of simulations, each with the contact of its body. Between two bodies, friction is the geometric mean and thickness the
-    /// mean of both sides' values; compliance is the largest of all. All functions of a body act, whatever its settings of adaptation.
+    /// mean of both sides' values; compliance is the largest of all.
     ///
     /// # Errors
     /// The list is empty; a method supports no contact; a skin is of another body; a crease method is set; the bodies' rates differ.
@@ -39,6 +40,7 @@ impl Scene {
         let rate = bodies.first().map(|b| b.settings().rate);
         let rate = rate.ok_or(SimulationError::EmptyScene)?;
         let mut colliders: Vec<Arc<Collider>> = Vec::new();
+        let mut active = Vec::with_capacity(bodies.len());
         for (k, (body, contact)) in bodies.iter_mut().zip(&contacts).enumerate() {
             let name_body = |error| attribute_error((k, error));
             let creases = contact.contact().refuse_creases();
@@ -46,11 +48,13 @@ impl Scene {
             if body.method() == Method::Modal {
                 return Err(name_body(SimulationError::ModalScene));
             }
-            body.stop_adapting().map_err(name_body)?;
             body.check_contact(contact).map_err(name_body)?;
             // The scene keeps the contacts.
             body.set_contact(None).map_err(name_body)?;
-            body.enable_folds(contact);
+            let own = body.contact_of_active(contact.clone());
+            let own = own.map_err(name_body)?;
+            body.enable_folds(&own);
+            active.push(own);
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
                 return Err(name_body(SimulationError::SceneRate { first, other }));
@@ -58,7 +62,7 @@ impl Scene {
             add_colliders(&mut colliders, &contact.contact().colliders);
         }
         Ok(Self {
-            touching: ContactSystem::for_bodies(&contacts, colliders.clone())?,
+            touching: ContactSystem::for_bodies(&active, colliders.clone())?,
             bodies,
             contacts,
             colliders,
@@ -160,7 +164,7 @@ impl Scene {
     ) -> Result<(), Failure> {
         let parts = self.bodies.iter_mut().zip(&self.contacts).zip(poses);
         for (k, (((body, contact), pose), forces)) in parts.zip(rest_forces).enumerate() {
-            let alone = contact.with_colliders(&self.colliders);
+            let alone = body.on_active(&contact.with_colliders(&self.colliders));
             let mut reset = || {
                 if settled {
                     body.touching = Some(Box::new(ContactSystem::new(&alone)?));
@@ -169,6 +173,8 @@ impl Scene {
             };
             reset().map_err(|error| (k, error))?;
         }
+        let followed = self.follow_functions(None);
+        followed.map_err(|error| (0, error))?;
         let places = self.bodies.iter().map(|body| &body.nodes.positions[..]);
         self.touching.reset(&places.collect::<Vec<_>>());
         let own = self.bodies.iter_mut().map(|body| body.touching.take());
@@ -176,7 +182,12 @@ impl Scene {
             self.touching.copy_contacts(own);
         }
         if settled && self.bodies.len() > 1 {
-            let forces: Vec<NodalForces> = rest_forces.iter().map(|f| (None, *f)).collect();
+            let active = |(body, forces): (&Simulation, &Option<&[Vec3]>)| {
+                ActiveForces::new(body.adapting.as_deref(), (None, *forces))
+            };
+            let active: Vec<_> = self.bodies.iter().zip(rest_forces).map(active).collect();
+            let forces = active.iter().zip(rest_forces);
+            let forces: Vec<NodalForces> = forces.map(|(own, f)| own.or((None, *f))).collect();
             let mut bodies: Vec<&mut Simulation> = self.bodies.iter_mut().collect();
             settle_together(&mut bodies, &mut self.touching, &forces, progress)?;
         }
@@ -266,8 +277,50 @@ impl Scene {
         let progress = PacedProgress::new(progress);
         let touching = Some(&mut self.touching);
         let done = lockstep::advance(&mut bodies, touching, &drives, (dt, steps), &progress);
+        if done.is_ok() {
+            self.bodies.iter_mut().for_each(|body| body.fade(dt));
+        }
         let shaped = self.update_shapes();
-        done.map_err(attribute_error).and(shaped)
+        done.map_err(attribute_error).and(shaped)?;
+        self.adapt_bodies(forces, dt)
+    }
+
+    /// Changes the active functions of bodies at the end of a frame of `dt` seconds.
+    fn adapt_bodies(&mut self, forces: &[NodalForces], dt: f64) -> Result<(), SimulationError> {
+        for (k, (body, forces)) in self.bodies.iter_mut().zip(forces).enumerate() {
+            if body.adapting.is_none() {
+                continue;
+            }
+            let pushes = body.spread_pushes(self.touching.pushes(k));
+            let changed = body.adapt_after(forces.1, dt);
+            if changed.map_err(|error| attribute_error((k, error)))? {
+                let skin = body.on_active(&self.contacts[k]);
+                let pushes = body.gather_pushes(&pushes);
+                self.touching.replace_skin(k, skin.skin(), pushes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the skins of bodies that adapt on their active functions, with contact forces on all functions of each body; `None`: zero.
+    fn follow_functions(&mut self, pushes: Option<&[Vec<Vec3>]>) -> Result<(), SimulationError> {
+        for (k, body) in self.bodies.iter().enumerate() {
+            if body.adapting.is_some() {
+                let zero = || vec![Vec3::zeros(); body.body().node_count()];
+                let pushes = pushes.map_or_else(zero, |all| all[k].clone());
+                let skin = body.on_active(&self.contacts[k]);
+                let pushes = body.gather_pushes(&pushes);
+                self.touching.replace_skin(k, skin.skin(), pushes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the contact forces of the last step on all functions of each body, N.
+    fn spread_pushes(&self) -> Vec<Vec<Vec3>> {
+        let all = self.bodies.iter().enumerate();
+        all.map(|(k, body)| body.spread_pushes(self.touching.pushes(k)))
+            .collect()
     }
 
     fn update_shapes(&mut self) -> Result<(), SimulationError> {
@@ -318,18 +371,13 @@ impl Scene {
     /// Returns the forces that pushed a body's lattice vertices in the last step, `[nodes]`, N, world axes: those of contacts and of cells
     /// near inversion. Forces on vertices held by bones are not included. `None` if there is no such body.
     pub fn contact_forces(&self, body: usize) -> Option<Vec<Vec3>> {
-        let of = self.bodies.get(body)?.body();
-        let mut forces = vec![Vec3::zeros(); of.node_count()];
-        let free = of.pattern().vertex_of_node();
-        for (push, &v) in self.touching.pushes(body).iter().zip(free) {
-            forces[v as usize] = *push;
-        }
-        Some(forces)
+        let pushed = self.bodies.get(body)?;
+        Some(pushed.spread_pushes(self.touching.pushes(body)))
     }
 
     /// Returns for each body the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<Vec<BuriedBone>> {
-        let places = self.bodies.iter().map(Simulation::lattice_positions);
+        let places = self.bodies.iter().map(|body| &body.shape.places[..]);
         self.touching.find_buried_bones(&places.collect::<Vec<_>>())
     }
 
@@ -360,18 +408,28 @@ impl Scene {
         let parts = split_state(bytes, self.bodies.len()).ok_or(SimulationError::State(
             "it has another number of bodies, or is cut off",
         ))?;
+        let former: Vec<Vec<u8>> = self.bodies.iter().map(Simulation::state).collect();
+        let pushes = self.spread_pushes();
+        let done = self.restore_parts(&parts);
+        if done.is_err() {
+            for (body, former) in self.bodies.iter_mut().zip(&former) {
+                body.restore(former)?;
+            }
+            self.follow_functions(Some(&pushes))?;
+        }
+        done
+    }
+
+    /// Restores the states of the bodies and, last, of the contacts. On an error the bodies' states are lost.
+    fn restore_parts(&mut self, parts: &[&[u8]]) -> Result<(), SimulationError> {
+        for (k, (body, part)) in self.bodies.iter_mut().zip(parts).enumerate() {
+            let restored = body.restore(part);
+            restored.map_err(|error| attribute_error((k, error)))?;
+        }
+        self.follow_functions(None)?;
         let mut touching = SectionReader::read(parts[self.bodies.len()])?;
         let kept = self.touching.read(&mut touching)?;
         touching.finish()?;
-        let former: Vec<Vec<u8>> = self.bodies.iter().map(Simulation::state).collect();
-        for (k, part) in parts[..self.bodies.len()].iter().enumerate() {
-            if let Err(error) = self.bodies[k].restore(part) {
-                for (body, former) in self.bodies[..k].iter_mut().zip(&former) {
-                    body.restore(former)?;
-                }
-                return Err(attribute_error((k, error)));
-            }
-        }
         self.touching.restore(kept);
         Ok(())
     }

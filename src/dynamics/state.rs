@@ -72,7 +72,7 @@ impl Simulation {
             Some(magic) if magic == MAGIC => SectionReader::read(bytes)?,
             Some(_) => return Err(SimulationError::State("it is of another kind or version")),
         };
-        let fading = self.restore_adaptation(&mut state)?;
+        let faded = self.restore_adaptation(&mut state)?;
         let nodes = self.body.node_count();
         let history = match state.take_numbers(POSES)? {
             Some(numbers) => Some(read_history(&numbers, self.body.skeleton().len())?),
@@ -105,7 +105,7 @@ impl Simulation {
         if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
             touching.restore(kept);
         }
-        self.set_fading(fading);
+        self.set_faded(faded);
         self.update_from_modes();
         self.shape.set_folds(Some(folds));
         self.update_shape()

@@ -52,6 +52,51 @@ def test_adaptive_acts_in_part(body):
     np.testing.assert_array_equal(simulate(body, adaptive=False), fine)
 
 
+def test_overlay_shows_acting_functions(body):
+    """The overlay has a point for each function that acts, in the colour of its level, within the flesh and moved along with it."""
+    overlay, logic = part("ui.overlay"), part("logic.fine_detail")
+    simulate(body)
+    assert overlay.function_drawings(flesh_of(body), 8) == []
+    simulate(body, levels=1, adaptive=True)
+    flesh = flesh_of(body)
+    coarse = len(flesh.lattice.vertices)
+    active = np.asarray(flesh.clip.active_functions) - coarse
+    shown = []
+    for frame in FRAMES:
+        drawings = overlay.function_drawings(flesh, frame)
+        shown.append(sum(len(points) for points, _, _ in drawings))
+        assert [colour for _, colour, _ in drawings] == list(overlay.FUNCTION_COLOURS[: len(drawings)])
+        nodes = flesh.lattice_positions(frame)[:coarse]
+        for points, _, _ in drawings:
+            assert (points >= nodes.min(axis=0) - 1e-4).all() and (points <= nodes.max(axis=0) + 1e-4).all()
+        # All that act, and those that fade.
+        assert active[flesh.index_at(frame)] <= shown[-1] <= flesh.body.node_count - coarse
+    assert max(shown) > 0
+    nodes = np.zeros((flesh.body.node_count, 3))
+    assert [len(of) for of in logic.acting_functions(flesh.body, nodes)] == [0]
+    nodes[[0, coarse + 5], 2] = 1.0
+    assert [of.tolist() for of in logic.acting_functions(flesh.body, nodes)] == [[5]]
+    # At rest each place is that of its function.
+    centres = np.asarray(flesh.body.node_centres)[coarse:]
+    resting = overlay.function_places(flesh, np.asarray(flesh.lattice.vertices))
+    np.testing.assert_allclose(resting, centres, atol=1e-6)
+
+
+def test_undo_redo_fine_detail(body):
+    """Undo and redo of Fine Detail and Adaptive show the flesh of the settings that they bring back."""
+    name = body.name
+    states = [(0, False), (1, False), (1, True)]
+    shown = []
+    for levels, adaptive in states:
+        shown.append(simulate(body, levels=levels, adaptive=adaptive))
+        bpy.ops.ed.undo_push(message=f"{levels} {adaptive}")
+    for step, state in ((bpy.ops.ed.undo, 1), (bpy.ops.ed.undo, 0), (bpy.ops.ed.redo, 1), (bpy.ops.ed.redo, 2)):
+        step()
+        again = bpy.data.objects[name]
+        assert (again.thew.levels, again.thew.adaptive) == states[state]
+        np.testing.assert_array_equal(play(again, FRAMES), shown[state])
+
+
 def test_settings_kept_in_file(body, tmp_path):
     """Levels and Adaptive are saved, and the flesh of the file shows the same."""
     shown = simulate(body, levels=1, adaptive=True)

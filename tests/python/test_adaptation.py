@@ -104,6 +104,33 @@ def test_adaptation_refuses_bad_values(body, given, words):
         thew.Simulation(body, **{**SETTINGS, **given})
 
 
-def test_nothing_to_adapt(arm, poses):
-    """Bodies without finer functions, and those in scenes, have all their functions."""
+def test_nothing_to_adapt(arm):
+    """Bodies without finer functions have all their functions."""
     assert thew.Simulation(arm.body, **SETTINGS).active_functions == arm.body.node_count
+
+
+def test_bodies_of_scenes_adapt(arm, body, poses):
+    """A body of a scene adapts by itself, as it does alone with contact, and one without finer functions beside it."""
+    near = np.stack(list(poses[:8]))
+    far = near.copy()
+    far[:, :, 0, 3] += 5.0
+    both = thew.simulate_scene([body, arm.body], [near, far], FPS, **SETTINGS)
+    alone = thew.simulate(body, near, FPS, contact=thew.Contact(), **SETTINGS)
+    active = both[0].active_functions
+    assert arm.body.node_count < active.max() < body.node_count or len(set(active)) > 1
+    np.testing.assert_array_equal(active, alone.active_functions)
+    np.testing.assert_allclose(np.asarray(both[0]), np.asarray(alone), atol=1e-6)
+    assert (both[1].active_functions == arm.body.node_count).all()
+
+
+def test_pin_refines_within_frame(body, poses):
+    """Functions act in the frame in which a pull begins, and the pinned point is where it is held."""
+    moved = thew.Simulation(body, **{**SETTINGS, "rate": 240.0})
+    moved.reset(poses[0])
+    before, skin = moved.active_functions, np.array(moved.positions())
+    vertex = int(skin[:, 2].argmax())
+    held = skin[vertex] + [0.0, 0.0, 0.02]
+    moved.pin(vertex, held)
+    moved.advance(poses[0], 1.0 / FPS)
+    assert moved.active_functions > before
+    np.testing.assert_allclose(np.array(moved.positions())[vertex], held, atol=1e-5)

@@ -4,16 +4,18 @@
 //! A simulation that adapts moves a body that has some functions of its own body, the *active* ones: all of level 0, and details
 //! where flesh is strained (`strain`). At the end of a frame the set may change. Coefficients of new functions start at zero. Those
 //! of removed ones leave the motion at once, and what they displaced is faded out of the displayed shape (`fading`). So the shape
-//! never jumps, and a step costs what its active functions cost.
+//! never jumps, and a step costs what its active functions cost. Without contact, details also come after each step within a frame (`within`).
 //!
 //! All that others see has one entry per function of the whole body: positions are those of the active functions, and zeros.
 //! Forces on functions that are not active do not act. The set, and what is fading, are part of the saved state: a run
 //! continues from any state with the same bits.
 
+mod contact;
 mod fading;
 mod strain;
 mod switching;
 mod whole_shape;
+mod within;
 
 use super::body_step::FrameDrive;
 use super::forces::NodalForces;
@@ -27,6 +29,7 @@ use crate::body::Body;
 use crate::contact::PreparedContact;
 use fading::Fading;
 use std::sync::Arc;
+use strain::{StrainMeasure, StrainPeaks};
 use whole_shape::WholeShape;
 
 /// Bodies of former sets that are kept, so that a motion that swings between two sets does not analyse them again. One body takes as much
@@ -35,6 +38,15 @@ const KEPT_BODIES: usize = 4;
 
 /// Numbers of the active details.
 const ACTIVE: SectionKind = SectionKind::required("active details", 1);
+/// Remembered peak of the strain of each of these.
+const PEAKS: SectionKind = SectionKind::required("detail strains", 1);
+
+/// A set of functions with the body that has these, and the measure of its strain.
+struct KnownSet {
+    set: ActiveSet,
+    body: Arc<Body>,
+    measure: StrainMeasure,
+}
 
 /// The whole body of a simulation that adapts, its active functions, and the shape that others see.
 pub(super) struct Adapting {
@@ -42,8 +54,9 @@ pub(super) struct Adapting {
     set: ActiveSet,
     /// Strain above which details of each level are active.
     thresholds: [f64; MAX_LEVELS],
-    /// Bodies of the present and of former sets, the latest first.
-    bodies: Vec<(ActiveSet, Arc<Body>)>,
+    /// The present and former sets, the latest first.
+    known: Vec<KnownSet>,
+    peaks: StrainPeaks,
     fading: Fading,
     shown: WholeShape,
     /// Contact prepared for the whole body.
@@ -69,7 +82,8 @@ impl Adapting {
             set: whole.basis().coarse_set(),
             whole: whole.clone(),
             thresholds,
-            bodies: Vec::new(),
+            known: Vec::new(),
+            peaks: StrainPeaks::default(),
             fading: Fading::default(),
             shown: WholeShape::default(),
             contact: None,
@@ -104,19 +118,27 @@ impl Adapting {
         self.unconverged
     }
 
-    /// Returns the body that has the functions of a set.
+    /// Returns the body that has the functions of a set, made from that of the latest one where both are the same.
     pub fn body_of(&mut self, set: &ActiveSet) -> Result<Arc<Body>, SimulationError> {
-        if set.is_whole() {
-            return Ok(self.whole.clone());
-        }
-        let known = self.bodies.iter().position(|(of, _)| of == set);
+        let known = self.known.iter().position(|known| known.set == *set);
         let latest = match known {
-            Some(at) => self.bodies.remove(at),
-            None => (set.clone(), Arc::new(self.whole.with_active(set)?)),
+            Some(at) => self.known.remove(at),
+            None => {
+                let former = self.known.first().map(|known| (&known.set, &*known.body));
+                let body = match set.is_whole() {
+                    true => self.whole.clone(),
+                    false => Arc::new(self.whole.with_active(set, former)?),
+                };
+                KnownSet {
+                    set: set.clone(),
+                    measure: StrainMeasure::new(&body),
+                    body,
+                }
+            }
         };
-        let body = latest.1.clone();
-        self.bodies.insert(0, latest);
-        self.bodies.truncate(KEPT_BODIES);
+        let body = latest.body.clone();
+        self.known.insert(0, latest);
+        self.known.truncate(KEPT_BODIES);
         Ok(body)
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Changes of the active functions of a simulation: after a frame, at a reset, from a saved state.
 
+use super::contact::{free_pushes, nodal_pushes};
 use super::fading::Fading;
-use super::{ACTIVE, strain};
+use super::{ACTIVE, Adapting, PEAKS, strain};
 use crate::Vec3;
 use crate::basis::{ActiveSet, MAX_LEVELS};
-use crate::contact::{ContactResponse, PreparedContact};
 use crate::dynamics::bends::BendMotion;
 use crate::dynamics::forces::{ExternalForces, NodalForces};
 use crate::dynamics::methods;
@@ -40,29 +40,20 @@ impl Simulation {
         }
     }
 
-    /// Activates all functions for good.
-    pub(in crate::dynamics) fn stop_adapting(&mut self) -> Result<(), SimulationError> {
-        if let Some(adapting) = &self.adapting {
-            let all = adapting.whole.basis().whole_set();
-            self.set_active(all)?;
-            self.adapting = None;
-        }
-        Ok(())
-    }
-
     /// Activates the functions of level 0 alone, before a reset.
     pub(in crate::dynamics) fn coarsen(&mut self) -> Result<(), SimulationError> {
         let Some(adapting) = &mut self.adapting else {
             return Ok(());
         };
         adapting.fading.clear();
+        adapting.peaks.set_remembered(0, std::iter::empty());
         let coarse = adapting.whole.basis().coarse_set();
         self.set_active(coarse)
     }
 
     /// Activates details where flesh at rest is strained; returns whether any was.
     pub(in crate::dynamics) fn refine_at_rest(&mut self) -> Result<bool, SimulationError> {
-        let wanted = self.wanted_set(false);
+        let wanted = self.wanted_set(None);
         match wanted {
             Some(set) => self.set_active(set).map(|()| true),
             None => Ok(false),
@@ -70,14 +61,26 @@ impl Simulation {
     }
 
     /// Changes the set of active functions at the end of a frame if the strain asks for it. `rest_forces` are those that
-    /// act then, of the whole body.
+    /// act then, of the whole body; `dt` is the frame's duration, s. Returns whether it has
+    /// changed.
     pub(in crate::dynamics) fn adapt_after(
         &mut self,
         rest_forces: Option<&[Vec3]>,
-    ) -> Result<(), SimulationError> {
-        let Some(set) = self.wanted_set(true) else {
-            return Ok(());
+        dt: f64,
+    ) -> Result<bool, SimulationError> {
+        let Some(set) = self.wanted_set(Some(dt)) else {
+            return Ok(false);
         };
+        let active = |adapting: &Adapting| rest_forces.map(|f| adapting.gather(f));
+        self.change_shown(set, active).map(|()| true)
+    }
+
+    /// Replaces the set at an instant and stores the change of the displayed shape as fading. `rest_forces` gives those of the new set.
+    pub(super) fn change_shown(
+        &mut self,
+        set: ActiveSet,
+        rest_forces: impl FnOnce(&Adapting) -> Option<Vec<Vec3>>,
+    ) -> Result<(), SimulationError> {
         let Some(adapting) = &mut self.adapting else {
             return Ok(());
         };
@@ -88,7 +91,7 @@ impl Simulation {
                 adapting.shown = before;
                 return changed;
             }
-            let active = rest_forces.map(|f| adapting.gather(f));
+            let active = rest_forces(adapting);
             self.external.set(active.as_deref());
         }
         self.update_shape()?;
@@ -109,26 +112,30 @@ impl Simulation {
         }
     }
 
-    fn wanted_set(&self, coarsen: bool) -> Option<ActiveSet> {
-        let adapting = self.adapting.as_ref()?;
+    /// Returns the set that the present strain asks for; `None` if the present one stays. `frame`: the duration of a frame, s, at
+    /// whose end details may leave.
+    pub(super) fn wanted_set(&mut self, frame: Option<f64>) -> Option<ActiveSet> {
+        let adapting = self.adapting.as_deref_mut()?;
         let relative = self.settings.method.adds_joint_shape();
-        let positions = &self.nodes.positions;
-        let strains = strain::element_strains(&self.body, (positions, &self.now), relative);
-        let peaks = strain::peaks(
-            (&adapting.whole, &self.body),
-            &strains,
-            adapting.thresholds[0],
-        );
+        let known = adapting.known.iter().find(|k| k.set == adapting.set)?;
+        let bodies = (&*adapting.whole, &*self.body, &known.measure);
+        let coarsen = frame.is_some();
+        let least = strain::least_strain(adapting.thresholds[0], coarsen);
+        let shape = (&self.nodes.positions[..], &self.now);
+        adapting.peaks.find(bodies, shape, (relative, least));
+        if let Some(dt) = frame {
+            adapting.peaks.remember(&adapting.set, dt);
+        }
         strain::wanted(
             (&adapting.whole, &adapting.set),
-            &peaks,
+            &adapting.peaks,
             &adapting.thresholds,
             coarsen,
         )
     }
 
     /// Replaces the body by one with other active functions, and carries the state over. On an error nothing has changed.
-    fn set_active(&mut self, set: ActiveSet) -> Result<(), SimulationError> {
+    pub(super) fn set_active(&mut self, set: ActiveSet) -> Result<(), SimulationError> {
         let Some(adapting) = &mut self.adapting else {
             return Ok(());
         };
@@ -163,15 +170,8 @@ impl Simulation {
         let folds = adapting.carry_over(&self.shape.folds, &set);
         self.external = ExternalForces::zero(body.node_count());
         if let (Some(touching), Some(contact)) = (&mut self.touching, &contact) {
-            let mut pushes = vec![Vec3::zeros(); self.body.node_count()];
-            let free = self.body.pattern().vertex_of_node();
-            for (push, &v) in touching.pushes(0).iter().zip(free) {
-                pushes[v as usize] = *push;
-            }
-            let pushes = over(&pushes);
-            let free = body.pattern().vertex_of_node().iter();
-            let pushes = free.map(|&v| pushes[v as usize]).collect();
-            touching.replace_skin(contact.skin(), pushes)?;
+            let pushes = over(&nodal_pushes(&self.body, touching.pushes(0)));
+            touching.replace_skin(0, contact.skin(), free_pushes(&body, &pushes))?;
         }
         self.pins.replace_points(pinned);
         self.shape = shape;
@@ -187,50 +187,25 @@ impl Simulation {
         Ok(())
     }
 
-    /// Prepares contact for the active functions; keeps it for those of later frames.
-    pub(in crate::dynamics) fn contact_of_active(
-        &mut self,
-        contact: PreparedContact,
-    ) -> Result<PreparedContact, SimulationError> {
-        let Some(adapting) = &mut self.adapting else {
-            return Ok(contact);
-        };
-        if contact.options().response != ContactResponse::Complementarity {
-            return Err(SimulationError::Adaptation(
-                "crease methods follow collisions of functions that stay: use the default response of contact, or adapt 'none'",
-            ));
-        }
-        // Prepared once, for all sets.
-        adapting.whole.joints();
-        let active = contact.with_body(&self.body);
-        adapting.contact = Some(contact);
-        Ok(active)
-    }
-
-    /// Forgets the contact of later frames.
-    pub(in crate::dynamics) fn forget_contact(&mut self) {
-        if let Some(adapting) = &mut self.adapting {
-            adapting.contact = None;
-        }
-    }
-
     /// Writes the active functions and what is fading.
     pub(in crate::dynamics) fn save_adaptation(&self, state: &mut SectionWriter) {
         if let Some(adapting) = &self.adapting {
             let coarse = adapting.whole.basis().coarse_len() as u32;
-            let details = adapting.set.functions().filter(|&a| a >= coarse);
-            state.add_numbers(ACTIVE, details.map(f64::from));
+            let details = || adapting.set.functions().filter(|&a| a >= coarse);
+            state.add_numbers(ACTIVE, details().map(f64::from));
+            let peaks = details().map(|a| adapting.peaks.remembered(a));
+            state.add_numbers(PEAKS, peaks);
             adapting.fading.save(state);
         }
     }
 
-    /// Activates the functions of a saved state. Returns what is fading in it.
+    /// Activates the functions of a saved state. Returns what is fading in it, for [`set_faded`](Self::set_faded).
     pub(in crate::dynamics) fn restore_adaptation(
         &mut self,
         state: &mut SectionReader,
-    ) -> Result<Fading, SimulationError> {
+    ) -> Result<(Fading, Vec<(u32, f64)>), SimulationError> {
         let Some(adapting) = &self.adapting else {
-            return Ok(Fading::default());
+            return Ok(Default::default());
         };
         let numbers = state.take_numbers(ACTIVE)?.ok_or(SimulationError::State(
             "it has no active details: it comes from a run that did not adapt",
@@ -242,22 +217,29 @@ impl Simulation {
         {
             return Err(fault);
         }
-        let details = numbers.iter().map(|&x| x as u32);
+        let details = || numbers.iter().map(|&x| x as u32);
+        let peaks = state.take_numbers(PEAKS)?.unwrap_or_default();
+        if peaks.len() != numbers.len() || peaks.iter().any(|p| !(*p >= 0.0 && p.is_finite())) {
+            return Err(fault);
+        }
+        let peaks = details().zip(peaks).collect();
         let set = adapting
             .whole
             .basis()
             .coarse_set()
-            .with_details(details)
+            .with_details(details())
             .ok_or(fault)?;
         let fading = Fading::read(state, adapting.whole.node_count())?;
         self.set_active(set)?;
-        Ok(fading)
+        Ok((fading, peaks))
     }
 
-    /// Sets what is fading.
-    pub(in crate::dynamics) fn set_fading(&mut self, fading: Fading) {
+    /// Sets what is fading, and the remembered peaks of details.
+    pub(in crate::dynamics) fn set_faded(&mut self, (fading, peaks): (Fading, Vec<(u32, f64)>)) {
         if let Some(adapting) = &mut self.adapting {
             adapting.fading = fading;
+            let count = adapting.whole.node_count();
+            adapting.peaks.set_remembered(count, peaks.into_iter());
         }
     }
 

@@ -195,6 +195,29 @@ impl Simulation {
         checked
     }
 
+    /// Takes the paths of all pins up within a frame along a motion, on other functions.
+    pub(in crate::dynamics) fn resume_pins(
+        &mut self,
+        motion: &FrameMotion,
+    ) -> Result<(), SimulationError> {
+        if !self.pins.any() {
+            return Ok(());
+        }
+        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
+        let (body, method) = (&self.body, self.settings.method);
+        let share = self.settings.elastic_joints;
+        let mut skinned = SkinnedLattice::new(body)?;
+        for (k, pose) in [&history.before, motion.end_pose()].into_iter().enumerate() {
+            skinned.set(body, method, pose)?;
+            for held in &mut self.pins.pins {
+                let (of, at) = ((&**body, method), (pose, &skinned));
+                held.path.zero[k] = held.point.zero_sway(of, (&mut self.shape, share), at)?;
+            }
+        }
+        self.pins.end = Some(skinned);
+        Ok(())
+    }
+
     /// Notes where pins are once `gone` of a frame of `dt` seconds has passed.
     pub(in crate::dynamics) fn end_pins(&mut self, gone: f64, dt: f64) {
         if gone == 0.0 {

@@ -51,7 +51,7 @@ fn subset_picks_rows_and_columns() {
             let chosen = details
                 .filter(|&a| whole.basis().centres()[a as usize].z < 0.8 && random.next() < kept);
             let set = whole.basis().coarse_set().with_details(chosen).unwrap();
-            let part = whole.with_active(&set).unwrap();
+            let part = whole.with_active(&set, None).unwrap();
             assert_eq!(part.node_count(), set.count());
             assert!((part.volume() / whole.volume() - 1.0).abs() < 1e-12);
             let functions: Vec<u32> = set.functions().collect();
@@ -73,21 +73,59 @@ fn subset_picks_rows_and_columns() {
                     whole.basis().level_of(old_a as usize)
                 );
             }
-            // Pieces and blocks are the same flesh.
-            let pieces = part.elements().stiffness_matrix();
-            let plain = part.stiffness_matrix(false);
-            for (a, b) in pieces.data().iter().zip(plain.data()) {
-                assert!((a - b).norm() < 1e-10 * scale);
-            }
+            check_pieces(&part, &mut random);
+            // Sums that a former subset lends are those that are made anew.
+            let few = functions
+                .iter()
+                .copied()
+                .filter(|&a| a >= coarse && a % 3 > 0);
+            let former = whole.basis().coarse_set().with_details(few).unwrap();
+            let lender = whole.with_active(&former, None).unwrap();
+            let again = whole.with_active(&set, Some((&former, &lender))).unwrap();
+            assert_eq!(again.blocks(), part.blocks());
+            assert_eq!(again.elements(), part.elements());
         }
     }
+}
+
+/// Checks that pieces and blocks are the same flesh: equal forces in affine motions, and nearly the energy of the blocks in any other.
+fn check_pieces(part: &Body, random: &mut Random) {
+    let (pieces, blocks) = (
+        part.elements().stiffness_matrix(),
+        part.stiffness_matrix(false),
+    );
+    let times = |matrix: &crate::solve::BlockMatrix, q: &[Vec3]| {
+        let mut forces = vec![Vec3::zeros(); q.len()];
+        matrix.times(q, &mut forces);
+        forces
+    };
+    let strain = Mat3::from_fn(|_, _| random.next() - 0.5);
+    let affine: Vec<Vec3> = part.rest_shape().iter().map(|x| strain * x).collect();
+    let (own, exact) = (times(&pieces, &affine), times(&blocks, &affine));
+    let largest = exact.iter().map(|f| f.norm()).fold(0.0, f64::max);
+    for (a, b) in own.iter().zip(&exact) {
+        assert!((a - b).norm() < 1e-10 * largest);
+    }
+    let mut any = || Vec3::from_fn(|_, _| random.next() - 0.5);
+    let q: Vec<Vec3> = (0..part.node_count()).map(|_| any()).collect();
+    let energy = |matrix| -> f64 {
+        times(matrix, &q)
+            .iter()
+            .zip(&q)
+            .map(|(f, q)| f.dot(q))
+            .sum()
+    };
+    let ratio = energy(&pieces) / energy(&blocks);
+    assert!((0.5..1.0 + 1e-9).contains(&ratio), "{ratio}");
 }
 
 /// Elements and unknowns follow the number of active functions.
 #[test]
 fn size_follows_active_functions() {
     let whole = soft_bar(false).build();
-    let coarse = whole.with_active(&whole.basis().coarse_set()).unwrap();
+    let coarse = whole
+        .with_active(&whole.basis().coarse_set(), None)
+        .unwrap();
     assert_eq!(coarse.blocks().len(), whole.lattice().cells().len());
     assert_eq!(coarse.node_count(), whole.basis().coarse_len());
     let pieces = |body: &Body| -> Vec<usize> {
@@ -96,9 +134,13 @@ fn size_follows_active_functions() {
             .map(|e| body.elements().pieces(e).count())
             .collect()
     };
+    let hexahedra = soft_bar(true).build();
+    let coarse_set = hexahedra.basis().coarse_set();
+    let plain = hexahedra.with_active(&coarse_set, None).unwrap();
+    assert!(pieces(&plain).iter().all(|&count| count == 8));
     assert!(pieces(&coarse).iter().all(|&count| count == 1));
     assert!(pieces(&whole).iter().sum::<usize>() > 100 * coarse.blocks().len());
-    let again = whole.with_active(&whole.basis().whole_set()).unwrap();
+    let again = whole.with_active(&whole.basis().whole_set(), None).unwrap();
     assert_eq!(again.blocks(), whole.blocks());
     assert_eq!(again.elements(), whole.elements());
     assert_eq!(again.mass_matrix(), whole.mass_matrix());
@@ -132,8 +174,10 @@ fn shape_never_jumps() {
     ] {
         let bar = soft_bar(true);
         let body = bar.build();
+        // One step a frame: sets change at its end alone.
         let own = SimulationSettings {
             elastic_joints: share,
+            rate: 24.0,
             ..adapting_settings(method)
         };
         let build = || Simulation::new(body.clone(), own.clone()).unwrap();
@@ -293,6 +337,50 @@ fn pull_activates_details_around_it() {
     assert!(near < 0.3 * far, "{near} {far}");
 }
 
+/// Details come after the step that strains the flesh, not at the end of its frame, and pins hold with them.
+#[test]
+fn details_come_within_frames() {
+    let bar = soft_bar(true);
+    let body = bar.build();
+    let point = PinPoint::Vertex(bar.vertex(0, 0, bar.cells_along) as u32);
+    for (method, share) in [(Method::Warped, 1.0), (Method::Hyperelastic, 0.5)] {
+        let own = SimulationSettings {
+            elastic_joints: share,
+            rate: 240.0,
+            adapt_strain: Vec3::repeat(0.005),
+            ..adapting_settings(method)
+        };
+        let uniform = SimulationSettings {
+            adapt: Adaptation::None,
+            ..own.clone()
+        };
+        let run = |own: &SimulationSettings, frozen: bool| {
+            let mut sim = Simulation::new(body.clone(), own.clone()).unwrap();
+            sim.reset(&rest_pose(), false, None).unwrap();
+            if frozen {
+                sim.adapting.as_mut().unwrap().freeze();
+            }
+            let target = sim.point_position(point).unwrap() + Vec3::new(0.02, 0.0, 0.0);
+            sim.pin_point(point, Some(target), 1.0).unwrap();
+            sim.advance(&bent_pose(&bar, 0.05), 1.0 / 24.0, None, None)
+                .unwrap();
+            let gap = (sim.point_position(point).unwrap() - target).norm();
+            // What fades is shown at the point, too.
+            assert!(gap < 1e-5 * body.size(), "{method:?} {gap}");
+            (shown(&sim).swap_remove(0), sim.active_functions())
+        };
+        let (exact, all) = run(&uniform, false);
+        let (adapted, some) = run(&own, false);
+        let (coarse, few) = run(&own, true);
+        assert!(few < some && some < all, "{method:?} {few} {some} {all}");
+        let (near, far) = (
+            max_difference(&exact, &adapted),
+            max_difference(&exact, &coarse),
+        );
+        assert!(near < 0.3 * far, "{method:?} {near} {far}");
+    }
+}
+
 /// Flesh in contact with itself adapts, and continues from its states.
 #[test]
 fn contact_goes_on_with_other_functions() {
@@ -326,6 +414,78 @@ fn contact_goes_on_with_other_functions() {
         again.advance(&pose, 1.0 / 24.0, None, None).unwrap();
         assert!(again.state() == states[frame + 1], "{frame}");
     }
+}
+
+/// Returns a scene of two bars that press each other, of which the first has levels of details.
+fn adapting_scene(bar: &BarOptions) -> Scene {
+    let fine = adapting_settings(Method::Hyperelastic);
+    let plain = SimulationSettings {
+        adapt: Adaptation::None,
+        ..fine.clone()
+    };
+    let member = |body: Arc<Body>, own: SimulationSettings| {
+        let contact = crate::contact::Contact::default();
+        let prepared = contact.prepare(&body, &crate::progress::Silent).unwrap();
+        (Simulation::new(body, own).unwrap(), prepared)
+    };
+    let other = BarOptions::default().build();
+    Scene::new(vec![member(bar.build(), fine), member(other, plain)]).unwrap()
+}
+
+/// Bodies of a scene adapt while they touch each other, and continue from their states.
+#[test]
+fn bodies_of_scenes_adapt() {
+    let bar = soft_bar(false);
+    let across = |frame: usize| {
+        let aside = Translation3::new(0.36 - 0.01 * frame as f64, 0.0, 0.0);
+        let turn = UnitQuaternion::from_axis_angle(&Vec3::x_axis(), 1.2);
+        let middle = Translation3::new(0.0, 0.0, 0.8);
+        pose(
+            &[Isometry3::from_parts(aside, UnitQuaternion::identity())
+                * middle
+                * turn
+                * middle.inverse(); 2],
+        )
+    };
+    let silent = crate::progress::Silent;
+    let advance = |scene: &mut Scene, frame: usize| {
+        let poses = [bent_pose(&bar, 0.02 * frame as f64), across(frame)];
+        let free = [(None, None); 2];
+        scene.advance(&poses, 1.0 / 24.0, &free, &silent).unwrap();
+    };
+    let mut scene = adapting_scene(&bar);
+    let poses = [bent_pose(&bar, 0.0), across(0)];
+    scene.reset(&poses, true, &[None, None], &silent).unwrap();
+    let (mut states, mut counts, mut touched) = (vec![scene.state()], Vec::new(), 0);
+    for frame in 1..10 {
+        advance(&mut scene, frame);
+        touched += usize::from(!scene.contacts().is_empty());
+        let [first, second] = scene.bodies() else {
+            unreachable!()
+        };
+        counts.push(first.active_functions());
+        assert_eq!(second.active_functions(), second.body().node_count());
+        let forces = scene.contact_forces(0).unwrap();
+        assert_eq!(forces.len(), first.body().node_count());
+        states.push(scene.state());
+    }
+    let all = scene.bodies()[0].body().node_count();
+    let coarse = scene.bodies()[0].body().basis().coarse_len();
+    assert!(touched > 4, "{touched}");
+    assert!(counts.iter().all(|&c| c < all) && counts.iter().any(|&c| c > coarse));
+    counts.dedup();
+    assert!(counts.len() > 1, "{counts:?}");
+    for frame in [5, 2] {
+        scene.restore(&states[frame]).unwrap();
+        assert!(scene.state() == states[frame], "{frame}");
+        advance(&mut scene, frame + 1);
+        assert!(scene.state() == states[frame + 1], "{frame}");
+    }
+    let before = scene.state();
+    assert!(scene.restore(&states[8][..states[8].len() - 8]).is_err());
+    assert!(scene.state() == before);
+    advance(&mut scene, 4);
+    assert!(scene.state() == states[4]);
 }
 
 /// What cannot adapt says why.

@@ -122,14 +122,15 @@ impl ContactSystem {
         self.contacts.pushes().get(body).map_or(&[], |p| p)
     }
 
-    /// Replaces the skin of a single body by that of a body with other functions. `pushes` are the forces of the last step on its free nodes, N.
+    /// Replaces the skin of a body by that of one with other functions. `pushes` are the forces of the last step on its free nodes, N.
     pub fn replace_skin(
         &mut self,
+        body: usize,
         skin: &Arc<ContactSkin>,
         pushes: Vec<Vec3>,
     ) -> Result<(), SimulationError> {
-        self.bodies = vec![TouchingBody::new(skin)?];
-        self.contacts.replace_pushes(vec![pushes]);
+        self.bodies[body] = TouchingBody::new(skin)?;
+        self.contacts.replace_pushes(body, pushes);
         Ok(())
     }
 
