@@ -115,7 +115,7 @@ class ThewSettings(
         IntProperty,
         "Fine Detail",
         "Levels of finer functions inside each cell of the lattice: folds and dents smaller than a cell. 0 has none; the "
-        "first takes 50 to 90 times as long, a second about 18 times longer still and ten times as much memory",
+        "first takes about 30 times as long, a second about ten times longer still and ten times as much memory",
         default=0,
         min=0,
         max=MAX_LEVELS,
