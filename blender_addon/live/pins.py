@@ -33,7 +33,8 @@ def acts(new: Any) -> bool:
 def tracks(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> tuple[list[Any], list[str]]:
     """Returns the core's tracks for targets `rows` [f, p, 17] in the metres of `place` (None: the body's), and their pins' names.
 
-    A vertex belongs to the first pin that has it. The points of one pin are thinned to independent ones.
+    A vertex belongs to the first pin that has it. A pin whose vertices all belong to earlier ones keeps them, so that the core compares
+    the targets. The points of one pin are thinned to independent ones.
     """
     if not acts(new):
         return [], []
@@ -44,7 +45,8 @@ def tracks(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> tupl
         if problem or not len(points):
             continue
         vertices = points.present_vertices(new.character.rest, size)
-        local = {int(v): x for v, x in zip(vertices, points.local, strict=True) if v >= 0 and int(v) not in taken}
+        present = {int(v): x for v, x in zip(vertices, points.local, strict=True) if v >= 0}
+        local = {v: x for v, x in present.items() if v not in taken} or present
         chosen = thew.independent_vertices(new.body, list(local), pins.MAX_POINTS) if local else []
         taken.update(chosen)
         if not chosen:

@@ -19,6 +19,8 @@ from .operator_bases import QuickJob, fresh_property
 
 #: Size of a new Empty as a part of the longest side of the mesh.
 EMPTY_SIZE = 0.05
+#: Distance of the 3D cursor from the skin as a part of the longest side of the mesh, beyond which it was not put there: half a hand.
+MAX_CURSOR_DISTANCE = 0.05
 
 
 class THEW_OT_pin_point(QuickJob, bpy.types.Operator):
@@ -44,7 +46,7 @@ class THEW_OT_pin_point(QuickJob, bpy.types.Operator):
         depsgraph = context.evaluated_depsgraph_get()
         shown = scene_pins.shown_places(obj, depsgraph)
         if vertex < 0:
-            vertex = int(np.argmin(np.linalg.norm(shown - np.array(context.scene.cursor.location), axis=1)))
+            vertex = vertex_at_cursor(context, obj, shown)
         if vertex >= len(shown):
             raise Refusal(f"{describe(obj)} has no vertex {vertex}: it has {plural(len(shown), 'vertex', 'vertices')}")
         name = free_name("Pin", [pin.name for pin in obj.thew.pins])
@@ -172,6 +174,17 @@ def active_vertex(obj: bpy.types.Object) -> int:
     if len(chosen) != 1:
         raise Refusal(f"Select one vertex of {describe(obj)} to pin, or leave edit mode and use the 3D cursor")
     return chosen[0]
+
+
+def vertex_at_cursor(context, obj: bpy.types.Object, shown: np.ndarray) -> int:
+    """Returns the vertex, of those at `shown` [n, 3] in the world, that is nearest to the 3D cursor; refuses a cursor that is not on the skin."""
+    away = np.linalg.norm(shown - np.array(context.scene.cursor.location), axis=1)
+    nearest = int(np.argmin(away))
+    if away[nearest] > MAX_CURSOR_DISTANCE * np.ptp(shown, axis=0).max():
+        raise Refusal(
+            f"The 3D cursor is not on the skin of {describe(obj)}: Shift and right mouse button put it there, or choose a vertex in edit mode"
+        )
+    return nearest
 
 
 def leave_edit_mode(context, obj: bpy.types.Object) -> None:

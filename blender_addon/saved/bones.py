@@ -52,8 +52,8 @@ class ThewBone(bpy.types.PropertyGroup):
     twist_strength: setting(
         FloatProperty,
         "Strength",
-        "How firmly flesh within the radius turns with this bone: 0 is off, 1 as firm as the flesh itself, 10 and more "
-        "hardly lets it lag or spread over the joint",
+        "How firmly flesh within the radius turns with this bone: 0 is off, 1 as firm as the flesh itself, 5 shows, 20 is much. "
+        "Flesh outside the radius follows by its own elasticity",
         default=1.0,
         min=0.0,
         max=1000.0,

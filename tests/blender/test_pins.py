@@ -188,6 +188,20 @@ def test_mistakes_are_sentences(fleshed_character):
     simulate(body)
 
 
+def test_cursor_away_from_skin_is_refused(fleshed_character):
+    """The 3D cursor pins the vertex under it; away from the skin it is refused, and no Empty is left behind."""
+    body, _ = fleshed_character
+    bpy.context.scene.frame_set(1)
+    activate(body)
+    known = len(bpy.data.objects)
+    bpy.context.scene.cursor.location = (5.0, 5.0, 5.0)
+    assert "3D cursor is not on the skin" in refusal(bpy.ops.thew.pin_point)
+    assert len(bpy.data.objects) == known and not len(body.thew.pins)
+    bpy.context.scene.cursor.location = world(body)[BELLY]
+    assert bpy.ops.thew.pin_point() == {"FINISHED"}
+    np.testing.assert_allclose(np.array(body.thew.pins[0].target.location), world(body)[BELLY], atol=1e-6)
+
+
 def test_pins_hold_beside_other_flesh(scene):
     """A pinned point holds while another character presses against the body, in their common simulation."""
     anna, bert = make_pair()
@@ -223,6 +237,20 @@ def test_conflicts_are_named(fleshed_character):
     aside.location.x = 0.3
     said = refusal(bpy.ops.thew.simulate)
     assert "“Hand”" in said and "“Skin”" in said and "conflict" in said, said
+
+
+def test_conflicts_at_one_vertex_are_named(fleshed_character):
+    """Two Empties at one vertex: at one place they agree; apart they are refused by their names."""
+    body, _ = fleshed_character
+    bpy.context.scene.frame_set(1)
+    for name in ("One", "Two"):
+        pin_point(body).name = name
+    simulate(body)
+    bpy.context.scene.frame_set(1)
+    body.thew.pins["Two"].target.location.y -= 0.02
+    activate(body)
+    said = refusal(bpy.ops.thew.simulate)
+    assert "“One”" in said and "“Two”" in said and "conflict" in said, said
 
 
 def read_panel(body):
