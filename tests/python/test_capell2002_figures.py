@@ -85,7 +85,7 @@ def test_head_turned_by_methods(bruno):
     motions = elastic.compare(bruno, poses, beast.FPS, methods, rate=RATE)
     error = {method: motion.mean[-1] for method, motion in motions.items()}
     assert error["linear"] > 0.05 and error["linear"] > 5.0 * error["blended"]
-    assert error["linearised"] < 0.1 * error["blended"] and error["blended"] < 0.7 * error["blended_printed"]
+    assert error["linearised"] < 0.2 * error["blended"] and error["blended"] < 0.7 * error["blended_printed"]
     assert abs(error["blended"] - error["warped"]) < 0.1 * error["warped"]
     assert not motions["blended"].inverted.any() and not motions["warped"].inverted.any()
     rest = elastic.volume(bruno.vertices, bruno.triangles)

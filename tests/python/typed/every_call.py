@@ -31,6 +31,15 @@ def ball() -> thew.Volume:
     return thew.Volume(inside.reshape(24, 24, 12), (0.2, 0.2, 0.2), (-2.3, -2.3, -1.1))
 
 
+def mirrored() -> thew.Lattice:
+    """A lattice around one bone in a box that is wider than it is deep: its own mirror image."""
+    corners = np.array([[x, y, z] for z in (0.0, 1.0) for y in (-0.15, 0.15) for x in (-0.3, 0.3)])
+    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+    triangles = [[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]
+    skeleton = thew.Skeleton(["bone"], [-1], [[0.0, 0.0, 0.1]], [[0.0, 0.0, 0.9]])
+    return thew.Lattice.enclose(thew.Surface(corners, triangles), skeleton, cells_across=5)
+
+
 class Scene:
     """Objects by the names of their classes, small enough to be made in a second."""
 
@@ -383,6 +392,7 @@ FILLED: dict[str, Call] = {
         ).tension_error
     ),
     "BodySettings.twist": lambda s: s.BodySettings.replace(twist={"upper": {"radius": 0.1, "strength": 2.0}}).twist,
+    "Lattice.mirror_plane": lambda s: mirrored().mirror_plane,
     "Pin.superfluous": lambda s: s.twin.superfluous,
     "PinTrack.strengths": lambda s: thew.PinTrack(0, s.vertices[:2], [0.0, 1.0]).strengths,
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
