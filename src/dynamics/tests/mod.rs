@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 mod adapting;
 mod balance;
-mod equation_16;
 mod forces;
 mod forms;
 mod hyperelastic;
