@@ -163,6 +163,7 @@ impl Body {
             anatomy: self.anatomy.clone(),
             joints: Arc::new(joints.map_or_else(OnceLock::new, OnceLock::from)),
             compliance: compliance::RestFactors::default(),
+            merged_pieces: true,
             nodal: super::nodal::CachedNodalForm::default(),
             bone_of_vertex,
             elements,

@@ -107,6 +107,7 @@ pub(super) fn assemble_body(
         anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
         joints: Arc::default(),
         compliance: super::compliance::RestFactors::default(),
+        merged_pieces: false,
         nodal: super::nodal::CachedNodalForm::default(),
         basis,
     })

@@ -31,7 +31,7 @@ impl Body {
         let at = |&v: &u32| forces.get(v as usize).copied().unwrap_or_default();
         let mut nodes: Vec<Vec3> = free.iter().map(at).collect();
         let mut factors = factors.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.nodal_form()? {
+        match self.linear_form()? {
             None => factors.solve(&mut nodes),
             Some(form) => {
                 let mut nodal = nodes.clone();
@@ -49,7 +49,7 @@ impl Body {
 
     /// Factors K, in nodal functions if there are any.
     fn rest_factors(&self) -> Result<SparseCholesky, SolveError> {
-        if let Some(form) = self.nodal_form()? {
+        if let Some(form) = self.linear_form()? {
             let mut matrix = SparseCholesky::new(form.pattern.symbolic().clone())?;
             let mut assembly = Assembly::new(&form.pattern, &mut matrix);
             assembly.add_scalars(&form.twist);

@@ -139,6 +139,8 @@ pub struct Body {
     /// Compliance at rest, factored on first use.
     compliance: compliance::RestFactors,
     /// Flesh in nodal functions, made on first use.
+    /// Whether pieces of elements are merged, so that energies and linear forces differ a little where elements are coarse.
+    merged_pieces: bool,
     nodal: nodal::CachedNodalForm,
 }
 
@@ -392,6 +394,7 @@ impl Body {
             anatomy: self.anatomy.clone(),
             joints: self.joints.clone(),
             compliance: compliance::RestFactors::default(),
+            merged_pieces: self.merged_pieces,
             nodal: nodal::CachedNodalForm::default(),
         })
     }

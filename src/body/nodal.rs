@@ -65,6 +65,18 @@ impl Body {
         let made = NodalForm::new(self)?.map(Arc::new);
         Ok(self.nodal.0.get_or_init(|| made).as_ref())
     }
+
+    /// Returns the flesh in nodal functions for linear forces, which are those of the body's blocks; `None` also for bodies whose merged pieces
+    /// have another stiffness. A step with the stiffness of the ones and the forces of the others swings by itself.
+    ///
+    /// # Errors
+    /// As [`nodal_form`](Self::nodal_form).
+    pub(crate) fn linear_form(&self) -> Result<Option<&Arc<NodalForm>>, SolveError> {
+        match self.merged_pieces {
+            true => Ok(None),
+            false => self.nodal_form(),
+        }
+    }
 }
 
 impl NodalForm {

@@ -252,6 +252,7 @@ impl StoredBody {
             anatomy: Arc::default(),
             joints: Arc::default(),
             compliance: super::compliance::RestFactors::default(),
+            merged_pieces: false,
             nodal: super::nodal::CachedNodalForm::default(),
         };
         Ok((body, surfaces.collect()))

@@ -70,13 +70,13 @@ struct IterativeSolver {
 impl CellMatrix {
     /// Creates the matrix of steps by a solver.
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
-        let form = body.nodal_form()?.cloned();
+        let form = body.linear_form()?.cloned();
         Self::build(body, Purpose::Steps(solver), form)
     }
 
     /// Creates a matrix for one or two solves at each pose, by sweeps where these cost less than a factorisation.
     pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
-        let form = body.nodal_form()?.cloned();
+        let form = body.linear_form()?.cloned();
         Self::build(body, Purpose::Balances, form)
     }
 
