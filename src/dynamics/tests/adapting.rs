@@ -217,14 +217,7 @@ fn shape_never_jumps() {
 /// A state continues with the same bits, whichever functions were active before it was restored, for any number of threads.
 #[test]
 fn states_keep_active_functions() {
-    let bar = BarOptions {
-        settings: BodySettings {
-            basis_levels: 1,
-            level: 1,
-            ..Default::default()
-        },
-        ..soft_bar(false)
-    };
+    let bar = soft_bar(false);
     let body = bar.build();
     for method in [Method::Hyperelastic, Method::Warped] {
         let build = || {
