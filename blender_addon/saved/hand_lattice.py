@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the lattice of a mesh is mirrored; its saved lattice by hand, whether that is used, and the mesh in which it is edited.
+"""Settings of a mesh's lattice: mirrored or not, automatic or by hand; the saved lattice by hand, and the mesh in which it is edited.
 
 The lattice is a text in the space of the character's mesh at rest (`logic.hand_lattice`), so that it outlives a remeshed skin.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Lattice: whether the lattice is mirrored, the lattice by hand and its tools."""
+"""The foldout Lattice: the switch of mirrored lattices, the lattice by hand and its tools."""
 
 from __future__ import annotations
 

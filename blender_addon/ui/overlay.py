@@ -18,6 +18,8 @@ BONE_COLOUR = (1.0, 0.55, 0.1, 1.0)
 #: Colours of functions of Fine Detail by level, and the sizes of their points in pixels.
 FUNCTION_COLOURS = ((1.0, 0.7, 0.1, 0.95), (0.95, 0.2, 0.1, 0.95), (0.8, 0.2, 0.9, 0.95))
 FUNCTION_SIZES = (6.0, 4.5, 3.5)
+#: Bodies whose places are kept at most: a cache keeps them alive, and one with details takes up to gigabytes.
+MAX_PLACES = 4
 
 #: Wires of the lattices drawn, by the lattice's identity: (lattice, cell edges, bone edges).
 _wires: dict[int, tuple[object, np.ndarray, np.ndarray]] = {}
@@ -59,7 +61,8 @@ def function_places(flesh: Flesh, nodes: np.ndarray) -> np.ndarray:
     """Returns the places of all finer functions [d, 3] in a lattice whose nodes are at `nodes`."""
     known = _places.get(id(flesh.body))
     if known is None or known[0] is not flesh.body:
-        _places.clear() if len(_places) > 32 else None
+        if len(_places) >= MAX_PLACES:
+            _places.clear()
         centres = np.asarray(flesh.body.node_centres)[len(flesh.lattice.vertices) :]
         corners, shares = (np.asarray(each) for each in flesh.lattice.embed(centres))
         known = (flesh.body, np.maximum(corners, 0), np.where(corners < 0, 0.0, shares))

@@ -67,7 +67,7 @@ impl Renumbering {
 /// A former subset, whose sums serve cells that have the same functions again.
 struct Former<'a> {
     body: &'a Body,
-    /// Of each cell, whether it has the same functions on the same elements.
+    /// Flag of each cell: it has the same functions on the same elements.
     same: Vec<bool>,
 }
 

@@ -139,7 +139,7 @@ pub struct Body {
     /// Compliance at rest, factored on first use.
     compliance: compliance::RestFactors,
     /// Flesh in nodal functions, made on first use.
-    /// Whether pieces of elements are merged, so that energies and linear forces differ a little where elements are coarse.
+    /// Flag of merged pieces of elements, with which energies and linear forces differ a little where elements are coarse.
     merged_pieces: bool,
     nodal: nodal::CachedNodalForm,
 }

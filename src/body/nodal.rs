@@ -2,7 +2,7 @@
 //! A body's flesh in the [nodal functions](crate::basis::NodalValues) of its basis, in which steps with details are assembled and solved.
 //!
 //! An element with details has a dozen functions and more, most of them on each of its pieces; of the nodal functions four live on a piece
-//! as a rule. So pieces become elements of their own. Energies, forces and matrices are those of the body in other coordinates.
+//! as a rule. So pieces become elements of their own. Energies, forces and matrices are those of the body's elements in other coordinates.
 
 use super::Body;
 use crate::basis::NodalValues;
@@ -30,7 +30,7 @@ pub(crate) struct NodalForm {
     /// Transform of all nodes, and of the free ones in the order of the pattern.
     pub values: NodalValues,
     pub free_values: NodalValues,
-    /// One element for each piece of the body's elements, and the body's element that it is part of.
+    /// Pieces of the body's elements as elements of their own, and the body's element of each.
     pub elements: Elements,
     pub owners: Vec<u32>,
     pub pattern: Pattern,
@@ -70,7 +70,7 @@ impl Body {
     /// have another stiffness. A step with the stiffness of the ones and the forces of the others swings by itself.
     ///
     /// # Errors
-    /// As [`nodal_form`](Self::nodal_form).
+    /// The errors of [`nodal_form`](Self::nodal_form).
     pub(crate) fn linear_form(&self) -> Result<Option<&Arc<NodalForm>>, SolveError> {
         match self.merged_pieces {
             true => Ok(None),

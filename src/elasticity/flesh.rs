@@ -107,7 +107,7 @@ fn cell_shares(
 struct CellSampling<'a> {
     /// Number of the cell whose points they are.
     cell: usize,
-    /// For each piece, the piece of that cell and the corners in its order; empty: the same.
+    /// Piece of that cell for each piece, and the corners in its order; empty: the same.
     order: &'a [(usize, [usize; 4])],
 }
 

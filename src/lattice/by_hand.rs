@@ -6,6 +6,7 @@
 //! violations is returned. If all cells are tetrahedra, those shared by separate parts of the body are doubled by
 //! virtual nodes. Prisms and hexahedra are not: there each part needs cells of its own.
 
+use super::assemble::note_copies;
 use super::bones::{self, BoneSegment, WELD_DISTANCE};
 use super::check::MergedGeometry;
 use super::split::{SplitInput, split};
@@ -289,9 +290,7 @@ impl Lattice {
         )?;
         let copies = split.cells.len() - cells.len();
         if copies > 0 {
-            notes.push(format!(
-                "{copies} cells are shared by separate parts of the body and were doubled, so that the parts move on their own."
-            ));
+            notes.push(note_copies(copies));
         }
         let at = |&v: &u32| self.vertices[v as usize];
         let vertices = split.original.iter().map(at).collect();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Refinement within a frame: details become active after the step in which the strain exceeds their threshold.
 //!
-//! Where a pull begins, a frame without details moves far too much flesh. With changes at the ends of frames alone the shape of the first five
-//! frames errs by up to 7 % of the displacement (`benches/adaptation.rs`). Details leave at the ends of frames only. Contact follows the skin of
+//! A frame without details moves far too much flesh where a pull begins. The shape of the first five frames errs by up to 7 % of the displacement if
+//! functions change at the ends of frames alone (`benches/adaptation.rs`). Details leave at the ends of frames only. Contact follows the skin of
 //! one body through a frame, so with contact details come at the ends of frames, too.
 
 use crate::dynamics::{Simulation, SimulationError};

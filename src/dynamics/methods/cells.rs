@@ -49,12 +49,12 @@ pub(in crate::dynamics) struct CellMatrix {
     nodal: Vec<Vec3>,
 }
 
-/// What a matrix is solved for.
+/// Purpose of a matrix: what it is solved for.
 #[derive(Clone, Copy)]
 enum Purpose {
     /// Steps, by a solver.
     Steps(Solver),
-    /// One or two balances at each of many poses.
+    /// Balances, one or two at each of many poses.
     Balances,
 }
 

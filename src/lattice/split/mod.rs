@@ -62,7 +62,7 @@ pub(crate) struct Split {
     pub group: Vec<u32>,
     /// Ownership of flesh among the copies.
     pub flesh: FleshOwnership,
-    /// For each vertex of half a lattice, whether it is on the plane and shared with the other half. Empty for a whole one.
+    /// Flag of each vertex of half a lattice: it is on the plane and shared with the other half. Empty for a whole one.
     pub shared: Vec<bool>,
 }
 

@@ -53,6 +53,17 @@ pub(super) fn elastic_energy<'a>(
     }
 }
 
+/// Returns the flesh of a space with its energy relative to the rotations of its elements, for minimisations.
+pub(super) fn elastic_domain<'a>(space: &StepSpace<'a>, turns: &'a [Mat3]) -> ElasticDomain<'a> {
+    let tangent = TangentChoice::Exact(EIGENVALUE_FLOOR);
+    ElasticDomain {
+        elastic: elastic_energy(space.elements, space.pattern, turns, tangent),
+        pattern: space.pattern,
+        mass: space.mass,
+        twist: Some(space.twist),
+    }
+}
+
 /// Share of the balancing forces that may remain when the search for a balance stalls. The energy of flesh that a pose has
 /// folded has kinks at which Newton's method goes back and forth. A residual of this size is invisible.
 const STALL_TOLERANCE: f64 = 1e-3;
@@ -114,13 +125,7 @@ pub(in crate::dynamics) fn nearest_balance(
     let options = Newton::default();
     let mut turns = Vec::new();
     let turns = space.element_turns(&skinned.cell_turns, &mut turns);
-    let tangent = TangentChoice::Exact(EIGENVALUE_FLOOR);
-    let domain = ElasticDomain {
-        elastic: elastic_energy(space.elements, space.pattern, turns, tangent),
-        pattern: space.pattern,
-        mass: space.mass,
-        twist: Some(space.twist),
-    };
+    let domain = elastic_domain(&space, turns);
     let found = balancer.balance(domain, increment, &mut sway, &options, progress);
     if let Some(form) = &form {
         form.values.to_coefficients(&sway.clone(), &mut sway);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Solution of a step in the functions of a body, or in the nodal functions of one with details.
 
-use super::balance::{MODEL, elastic_energy};
+use super::balance::{MODEL, elastic_domain};
 use crate::body::{Body, NodalForm};
-use crate::dynamics::methods::nonlinear::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
+use crate::dynamics::methods::nonlinear::{Balancer, Increment};
 use crate::dynamics::methods::patches::DisplacedCells;
 use crate::dynamics::methods::step_space::StepSpace;
 use crate::dynamics::methods::step_system::{StepGuess, StepSystem};
 use crate::dynamics::methods::stepper::{FactoredStep, StepFactor};
 use crate::dynamics::{SimulationError, Solver};
-use crate::elasticity::TangentChoice;
 use crate::progress::Progress;
 use crate::solve::{Chord, EnergyTerm, NewtonError, SolveError};
 use crate::{Mat3, Vec3};
@@ -29,14 +28,14 @@ const CHORD_CRITERIA: Chord = Chord {
 /// Solvers of the steps of one body, each made when it is first needed.
 pub(super) struct StepSolvers {
     choice: Solver,
-    /// In the body's own functions: for bodies without details, and for further energy terms, which know no others.
+    /// Solver in the body's own functions, for bodies without details and for further energy terms, which know no others.
     own: Option<StepSolver>,
     nodal: Option<Box<NodalSolver>>,
     /// Whether the last step was solved in nodal functions.
     in_nodal: bool,
 }
 
-/// What a step starts from; one vector per node each.
+/// Start of a step; one vector per node each.
 #[derive(Clone, Copy)]
 pub(super) struct StepStart<'a> {
     /// Rotation of each element of the body.
@@ -187,13 +186,7 @@ impl StepSolver {
             origin: start.places,
         };
         let turns = space.element_turns(start.turns, &mut self.turns);
-        let tangent = TangentChoice::Exact(EIGENVALUE_FLOOR);
-        let domain = ElasticDomain {
-            elastic: elastic_energy(space.elements, space.pattern, turns, tangent),
-            pattern: space.pattern,
-            mass: space.mass,
-            twist: Some(space.twist),
-        };
+        let domain = elastic_domain(space, turns);
         let found = self
             .balancer
             .correct(domain, increment, sway, &CHORD_CRITERIA, start.progress);
