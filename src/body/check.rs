@@ -82,15 +82,7 @@ pub(super) fn check(
     let positive = (|x: f64| x > 0.0, "a positive number");
     check_numbers("painted stiffness", vertices, &settings.stiffness, positive)?;
     check_numbers("painted density", vertices, &settings.density, positive)?;
-    let nu = material.poisson();
-    let possible = |x: f64| x >= 0.0 && nu * x > -1.0 && nu * x < 0.5;
-    let range = "zero or positive, and such that Poisson's ratio stays below 0.5";
-    check_numbers(
-        "painted Poisson factor",
-        vertices,
-        &settings.poisson,
-        (possible, range),
-    )?;
+    check_poisson(material.poisson(), vertices, &settings.poisson)?;
     check_twist(surface.size(), skeleton, settings)?;
     match &settings.region_weights {
         Some(weights) => check_weights(weights, n, b),
@@ -101,6 +93,27 @@ pub(super) fn check(
 /// Upper bound of a twist's strength. A tube 10⁶ times as firm as its flesh moves by 10⁻⁶ of what the flesh would, and still leaves
 /// the factored system ten digits.
 pub const MAX_TWIST_STRENGTH: f64 = 1e6;
+
+/// Checks painted factors on Poisson's ratio `ratio`: each product is a possible ratio.
+fn check_poisson(
+    ratio: f64,
+    vertices: (&'static str, usize),
+    factors: &Option<Vec<f64>>,
+) -> Result<(), BodyError> {
+    let positive = (|x: f64| x >= 0.0, "zero or positive");
+    check_numbers("painted Poisson factor", vertices, factors, positive)?;
+    let possible = |factor: f64| ratio * factor > -1.0 && ratio * factor < 0.5;
+    let mut all = factors.iter().flatten().enumerate();
+    match all.find(|&(_, &factor)| !possible(factor)) {
+        Some((vertex, &factor)) => Err(BodyError::PoissonFactor {
+            vertex,
+            factor,
+            ratio,
+            product: ratio * factor,
+        }),
+        None => Ok(()),
+    }
+}
 
 /// Checks the twist of single bones of a body of some size, metres.
 fn check_twist(size: f64, skeleton: &Skeleton, settings: &BodySettings) -> Result<(), BodyError> {

@@ -26,6 +26,21 @@ pub enum BodyError {
         /// Actual length.
         given: usize,
     },
+    /// A painted factor makes Poisson's ratio impossible.
+    #[error(
+        "painted Poisson factor at vertex {vertex} is {factor}: times the material's Poisson's ratio, {ratio}, it makes {product}, and a ratio lies above \
+         -1 and below 0.5"
+    )]
+    PoissonFactor {
+        /// Index of the vertex.
+        vertex: usize,
+        /// The factor painted there.
+        factor: f64,
+        /// Poisson's ratio of the material.
+        ratio: f64,
+        /// Their product.
+        product: f64,
+    },
     /// A painted or per-bone number is out of range.
     #[error("{what} at {per} {index} is {value}, but must be {range}")]
     Value {

@@ -52,15 +52,26 @@ pub enum ClipError {
     /// The list of poses is empty.
     #[error("there are no poses: a clip needs at least one frame")]
     NoPoses,
-    /// A track of a pin has another number of frames, or an entry is invalid.
+    /// A track of a pin has another number of frames than the clip.
     #[error(
-        "the track of pin {pin} needs a finite target, and a strength between 0 and 1, for each of {frames} frames"
+        "the track of pin {pin} has {targets} targets and {strengths} strengths, but the clip has {frames} frames: give one of each for every frame, \
+         or no strengths"
     )]
+    PinTrackFrames {
+        /// Index of the track.
+        pin: usize,
+        /// Number of its targets.
+        targets: usize,
+        /// Number of its strengths.
+        strengths: usize,
+        /// Number of frames of the clip.
+        frames: usize,
+    },
+    /// An entry of a pin's track is invalid.
+    #[error("the track of pin {pin} needs finite targets, and strengths between 0 and 1")]
     PinTrack {
         /// Index of the track.
         pin: usize,
-        /// Number of frames.
-        frames: usize,
     },
     /// Tracks for new frames are those of other points.
     #[error(

@@ -56,20 +56,36 @@ impl PinTrack {
 
     /// Returns whether the track has one sound entry for each of `frames` frames.
     pub(crate) fn fits(&self, frames: usize) -> bool {
-        let counts = self.targets.len() == frames
-            && (self.strengths.is_empty() || self.strengths.len() == frames);
-        counts
-            && self.targets.iter().all(is_position)
+        self.covers(frames) && self.is_sound()
+    }
+
+    fn covers(&self, frames: usize) -> bool {
+        self.targets.len() == frames
+            && (self.strengths.is_empty() || self.strengths.len() == frames)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.targets.iter().all(is_position)
             && self.strengths.iter().all(|s| (0.0..=1.0).contains(s))
     }
 }
 
 /// Checks that each track has one sound entry for each of `frames` frames.
 pub(crate) fn check_tracks(tracks: &[PinTrack], frames: usize) -> Result<(), ClipError> {
-    match tracks.iter().position(|track| !track.fits(frames)) {
-        Some(pin) => Err(ClipError::PinTrack { pin, frames }),
-        None => Ok(()),
+    for (pin, track) in tracks.iter().enumerate() {
+        if !track.covers(frames) {
+            return Err(ClipError::PinTrackFrames {
+                pin,
+                targets: track.targets.len(),
+                strengths: track.strengths.len(),
+                frames,
+            });
+        }
+        if !track.is_sound() {
+            return Err(ClipError::PinTrack { pin });
+        }
     }
+    Ok(())
 }
 
 /// Appends `added` frames to tracks of `frames` frames: those of `new`, which has the same points, or the last entries held.

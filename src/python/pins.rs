@@ -12,10 +12,16 @@ use pyo3::prelude::*;
 
 /// Reads a point of the flesh: the number of a vertex, or a place at rest `[3]`, m.
 pub(super) fn read_point(object: &Bound<'_, PyAny>) -> PyResult<PinPoint> {
-    match object.extract::<WholeNumber>() {
-        Ok(vertex) => Ok(PinPoint::Vertex(vertex.to_index())),
-        Err(_) => Ok(PinPoint::Place(read_vector(object, "point")?)),
+    if let Ok(vertex) = object.extract::<WholeNumber>() {
+        return Ok(PinPoint::Vertex(vertex.to_index()));
     }
+    if object.len().is_ok_and(|length| length == 3) {
+        return Ok(PinPoint::Place(read_vector(object, "point")?));
+    }
+    Err(input_error(format!(
+        "point: expected the number of a vertex, or a place (x, y, z) at rest in metres, got {}",
+        object.repr()?
+    )))
 }
 
 fn point_object<'py>(py: Python<'py>, point: PinPoint) -> PyResult<Bound<'py, PyAny>> {
