@@ -39,6 +39,7 @@ from .ui import (
     map_overlay,
     overlay,
     panels,
+    pin_overlay,
     pin_panel,
     rig_overlay,
     rig_panel,
@@ -56,6 +57,7 @@ OVERLAYS = [
         limb_overlay,
         hand_overlay,
         twist_overlay,
+        pin_overlay,
     )
     for drawn in module.OVERLAYS
 ]

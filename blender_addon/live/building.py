@@ -11,6 +11,8 @@ import numpy as np
 from ..logic import fine_detail, hand_lattice, limbs, modal, twist
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.native import core
+from ..logic.pin_gaps import PinGaps
+from ..logic.sentences import lattice_defects
 from ..logic.spaces import MeshSpace, MetricSpace, mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
@@ -195,7 +197,7 @@ def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
     """Makes a finished draft the flesh of `obj`."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
-        new.inverted_count = 0
+        new.inverted_count, new.pin_gaps = 0, PinGaps()
     motion, new.spaces = new.motion, None
     if motion is not None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
@@ -222,7 +224,8 @@ def enclose(new: BuildStages) -> Task:
             lattice = model.enclose(*around, **cells)
         else:
             lattice = thew.Lattice.enclose(*around, **cells, symmetric="auto" if settings.symmetric else "off")
-        return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
+        defects = lattice_defects(lattice.check(surface, skeleton))
+        return surface, skeleton, lattice, defects, [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
         "Building the lattice", make_lattice, 0.0, 0.5

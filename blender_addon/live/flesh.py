@@ -24,6 +24,7 @@ from ..logic.colliders import Colliders
 from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cycles import Beginning
 from ..logic.native import core
+from ..logic.pin_gaps import PinGaps
 from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver
 from ..logic.sentences import slowing_factor
 from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_index, transform
@@ -31,6 +32,7 @@ from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
 from ..rigs.fingerprints import fingerprint, rig_inputs
+from ..saved.units import length
 from ..scene import colliders, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
@@ -85,6 +87,7 @@ class BuildStages:
     clip_place: MetricSpace | None = None
     touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
     inverted_count: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
+    pin_gaps: PinGaps = field(default_factory=PinGaps)  # how far pins stop short in the clip
     beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
@@ -98,6 +101,10 @@ class BuildStages:
     rigs_key: bytes = b""
     clip_key: bytes = b""
     group_key: bytes = b""  # of all objects simulated together; b"": it was alone
+
+    def pin_warnings(self) -> list[str]:
+        """Returns a sentence on each pin that stops short of its target, lengths as the scene shows them."""
+        return self.pin_gaps.warnings(length)
 
     def young(self, softness: float | None, young: float) -> float:
         """Returns Young's modulus, Pa, at which flesh has the `softness` of the dial; `young` where that is None."""

@@ -7,13 +7,15 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..logic.errors import Refusal
-from ..logic.states import Clip, Event
+from ..logic.states import Clip, Event, Pose
 from ..rigs import anchors, rigging
 from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
+from ..saved import pins as saved_pins
 from ..saved import rigs as saved_rigs
 from ..saved import tension as saved_tension
-from ..scene import baked_tension, frame_dependence, modifier, poses, reading, windows
+from ..scene import baked_tension, modifier, poses, reading, windows
+from ..scene import pins as scene_pins
 from . import (
     clip_following,
     dial,
@@ -27,6 +29,7 @@ from . import (
     riding,
     saving,
     session,
+    target,
     updates,
     validity,
 )  # fmt: skip
@@ -49,6 +52,18 @@ def setting_changed(obj: bpy.types.Object) -> None:
     """Schedules a new simulation after an edited setting, with a window."""
     if not windows.is_headless() and obj.thew.made.flesh:
         updates.wait(obj)
+
+
+def pin_attached(obj: bpy.types.Object, pin) -> None:
+    """Lets another target or bone of a pin hold the points as they lie. The panel goes on showing the character."""
+    if not obj.thew.made.flesh or not len(pin.points) or obj.mode == "EDIT":
+        return
+    scene_pins.attach(obj, pin, bpy.context.evaluated_depsgraph_get())
+    active = bpy.context.view_layer.objects.active
+    if pin.made and active is not None and active.type == "EMPTY" and target.target_mesh(bpy.context) != obj:
+        active.select_set(False)
+        obj.select_set(True)
+        bpy.context.view_layer.objects.active = obj
 
 
 def enabled_changed(obj: bpy.types.Object) -> None:
@@ -163,13 +178,16 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 
 
 def follow_pins(obj, flesh, scene, depsgraph) -> None:
-    """Simulates again when the target of a pin was moved by hand; one that is animated goes back to its keys at the next frame."""
-    if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned:
+    """Simulates again when a pin that nothing animates was edited by hand: reading the motion puts all that is keyed back to its keys.
+
+    While the artist poses the character this waits, or the pose would be lost.
+    """
+    if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned or flesh.condition.pose is Pose.OTHER:
         return
     frame = scene.frame_current
-    if not flesh.clip_start <= frame <= flesh.clip_end or not flesh.motion.pins_differ(obj, frame, depsgraph):
+    if not flesh.clip_start <= frame <= flesh.clip_end:
         return
-    if not any(pin.target is not None and frame_dependence.is_carried(pin.target) for pin in obj.thew.pins):
+    if scene_pins.differ(obj, flesh.motion.pins[frame - flesh.motion.start], depsgraph, by_hand=True):
         report_event(obj, flesh, Event.POSE_DIFFERS)
         updates.wait(obj)
 
@@ -307,6 +325,7 @@ def tension_chosen(obj) -> None:
 
 CALLBACKS = (
     (edit_callbacks.on_change, setting_changed),
+    (saved_pins.on_attach, pin_attached),
     (edit_callbacks.on_dial, dial.softness_changed),
     (properties.on_toggle, enabled_changed),
     (properties.on_preview, preview_changed),

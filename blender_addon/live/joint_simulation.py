@@ -237,8 +237,9 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         finally:
             for member in members:
                 member.flesh.arriving = None
-        for new, (clip, touching, lost) in zip(drafts, found, strict=True):
+        for new, (clip, touching, lost, gaps) in zip(drafts, found, strict=True):
             new.clip, new.touching, new.inverted_count, new.clip_place = clip, touching, lost, place
+            new.pin_gaps = gaps
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
         # A key describes the beginning alone; the keys of all determine the common one.
         new.clip_key, new.group_key, new.beginning = keys[k], group_key, plan.beginning
@@ -299,7 +300,7 @@ def simulate_members(
     progress,
     offer: OfferCallback,
 ) -> list[tuple]:
-    """Simulates; returns for each its clip (metres at `place`), its contacts, and the number of cells that its motion inverts."""
+    """Simulates; returns for each its clip (metres at `place`), its contacts, the number of cells that its motion inverts, and the gaps of its pins."""
     thew, common = core(), contact.SharedData(place)
     rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
@@ -325,7 +326,7 @@ def simulate_members(
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         clip = simulating.display_clip(clip, plan, after)
         touching = contact.clip_contacts(new, clip, contact.touchable_things_together(drafts, names, k), k)
-        found.append((clip, touching, limits.motion_inversions(new, clip)))
+        found.append((clip, touching, limits.motion_inversions(new, clip), pins.gaps(new, clip, place)))
     return found
 
 

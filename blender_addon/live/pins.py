@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..logic import pins
+from ..logic import pin_gaps, pins
 from ..logic.native import core
+from ..logic.pin_gaps import PinGaps
 from ..logic.pins import PinPoints
-from ..logic.spaces import MetricSpace
+from ..logic.spaces import MetricSpace, skin_linearly, transform
 from .build_settings import hash_of
+
+#: Strength from which a pin counts as holding fully.
+FULL_STRENGTH = 1.0 - 1e-6
 
 
 def were_read(new: Any) -> bool:
@@ -61,6 +65,31 @@ def options(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> dic
     """Returns the arguments of `thew.simulate` and `thew.Shot` for the pins; empty without pins."""
     made, _ = tracks(new, rows, place)
     return {"pins": made} if made else {}
+
+
+def gaps(new: Any, clip: Any, place: MetricSpace) -> PinGaps:
+    """Returns how far the pins of a draft stop short in a clip in the metres of `place`."""
+    made, names = tracks(new, new.motion.pins, place)
+    motion, settings = new.motion, new.build_settings
+    frames = len(motion.maps) - 1
+    if not made or frames < 1:
+        return PinGaps()
+    vertices = [track.point for track in made]
+    held = np.stack([track.strengths[:frames] for track in made], axis=1) >= FULL_STRENGTH
+    wanted = place.world(np.stack([track.targets[:frames] for track in made], axis=1))
+    bind_pose = new.bind_pose.mesh_matrix
+    rest, weights = transform(bind_pose, new.character.rest[vertices]), new.character.weights[vertices]
+    skin, offsets = np.empty_like(wanted), np.zeros_like(wanted)
+    for frame in range(frames):
+        still = motion.matrices[frame] @ np.linalg.inv(bind_pose)
+        skin[frame] = skin_linearly(weights, motion.maps[frame], rest, still)
+        if held[frame].any():
+            offsets[frame] = clip.offsets(frame)[vertices] / place.metres_per_unit
+    size = new.surface.size / new.place.metres_per_unit
+    reach = settings.simulation.max_offset
+    reach = np.inf if reach is None else reach * size
+    swing = np.linalg.norm(offsets, axis=-1)
+    return pin_gaps.find(names, held, skin + offsets, wanted, swing, reach, pin_gaps.MIN_GAP * size)
 
 
 def part(tracks_of_all: list[Any], start: int, end: int) -> list[Any]:

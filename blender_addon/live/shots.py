@@ -218,9 +218,12 @@ def adopt(subject: reading.Subject, scene, view_layer, start: int, end: int, cli
     def examine_clip(_progress):
         new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         touching = contact.clip_contacts(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
-        return touching, limits.motion_inversions(new, new.clip), new.surface.report().sentences
+        lost, gaps = limits.motion_inversions(new, new.clip), pins.gaps(new, new.clip, new.clip_place)
+        return touching, lost, gaps, new.surface.report().sentences
 
-    new.touching, new.inverted_count, new.skin_notes = yield Work("Looking at the motion", examine_clip, 0.9, 1.0)
+    new.touching, new.inverted_count, new.pin_gaps, new.skin_notes = yield Work(
+        "Looking at the motion", examine_clip, 0.9, 1.0
+    )
     clear_stages(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

@@ -58,9 +58,9 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
 
         def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-            return contact.clip_contacts(new, new.clip)
+            return contact.clip_contacts(new, new.clip), pins.gaps(new, new.clip, new.place)
 
-        new.touching = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
+        new.touching, new.pin_gaps = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
         new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
@@ -69,7 +69,12 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     def run(progress):
         with pins.named_conflicts(new):
             clip = simulate_clip(progress)
-        return clip, contact.clip_contacts(new, clip), limits.motion_inversions(new, clip)
+        examined = (
+            contact.clip_contacts(new, clip),
+            limits.motion_inversions(new, clip),
+            pins.gaps(new, clip, new.place),
+        )
+        return clip, *examined
 
     def simulate_clip(progress):
         report = progress_callback(progress)
@@ -92,7 +97,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead)
 
     try:
-        new.clip, new.touching, new.inverted_count = yield Work(progress_text(plan), run, 0.8, 1.0)
+        new.clip, new.touching, new.inverted_count, new.pin_gaps = yield Work(progress_text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning

@@ -39,7 +39,10 @@ class PlayedBake:
 
 
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
-POSE_CHANGED_TEXT = "This pose is not simulated: play once it is keyed, or press Simulate."
+POSE_CHANGED_TEXT = "This pose is not simulated: key it, or press Simulate."
+
+#: The same where the armature is switched to its rest position.
+REST_POSITION_TEXT = "Armature in Rest Position: switch to Pose Position."
 
 #: Text while the scene's frame shows no such difference.
 EDITED_TEXT = "Edited since it was simulated: play, or press Simulate."
@@ -53,16 +56,19 @@ def health(
     riders: int = 0,
     unseen: str = "",
     played: PlayedBake | None = None,
+    rest_position: bool = False,
 ) -> Health:
     """Returns the line for a mesh with flesh at the scene's `frame`; `flesh`: its stages, or None.
 
     settings, made: the object's settings and Thew's record of it; riders: number of meshes that ride on it; unseen: why the view
-    shows none of it, or ""; played: what its bake plays, where that is shown.
+    shows none of it, or ""; played: what its bake plays, where that is shown; rest_position: whether the armature is switched to it.
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
     edited = flesh is not None and flesh.condition.is_behind
+    if problem == POSE_CHANGED_TEXT and rest_position:
+        return Health("NOTICE", REST_POSITION_TEXT)
     if problem == POSE_CHANGED_TEXT:
         return Health("NOTICE", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
     if problem:
@@ -126,13 +132,19 @@ def warnings(flesh: Any) -> list[str]:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
     found += jump_warning(flesh)  # a jump throws the flesh: most later warnings follow from it
+    found += flesh.pin_warnings()
     if flesh.inverted_count > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
-        found.append(f"Flesh limited in {plural(flesh.inverted_count, 'place')}: lower Softness")
+        found.append(f"Flesh limited in {plural(flesh.inverted_count, 'place')}: {limit_advice(flesh)}")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
     found += [sentence(text) for text in flesh.defects]
     return found
+
+
+def limit_advice(flesh: Any) -> str:
+    """Returns what to do about flesh that is limited. How far a pin draws it does not depend on how soft it is."""
+    return "pull its pins less, or lower Softness" if flesh.pin_gaps.names else "lower Softness"
 
 
 def jump_warning(flesh: Any) -> list[str]:
@@ -154,6 +166,19 @@ def cost(cells_across: int) -> str:
     if cells_across <= MAX_CHEAP_CELLS:
         return ""
     return f"Takes about {(cells_across / 12.0) ** COST_EXPONENT:.0f} times as long to build as Detail 12"
+
+
+#: Time of slow methods over Hyperelastic's, with Elastic Joints at 1 ("": not longer) and below (docs/methods/linearised.md, nonlinear.md).
+SLOW_METHODS = {"linearised": ("", "10 to 150"), "nonlinear": ("2 to 7", "15 to 160")}
+
+
+def method_cost(method: str, elastic_joints: float) -> str:
+    """Returns the cost of a slow method in words, and what makes it less; "" where it is usual."""
+    whole, below = SLOW_METHODS.get(method, ("", ""))
+    if elastic_joints >= 1.0:
+        return f"Takes {whole} times as long as Hyperelastic" if whole else ""
+    less = f"{whole} times" if whole else "no longer"
+    return f"Takes {below} times as long as Hyperelastic; with Elastic Joints at 1 {less}" if below else ""
 
 
 def shorten(text: str, width: int) -> str:

@@ -87,7 +87,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.inverted_count:
         notes.append(
             f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "
-            "there. Firmer flesh helps."
+            f"there. {'Pins that pull it less help' if flesh.pin_gaps.names else 'Firmer flesh helps'}."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)
@@ -96,6 +96,13 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.problem:
         notes.append(flesh.problem)
     return notes
+
+
+def lattice_defects(violations: Sequence[str]) -> list[str]:
+    """Returns a sentence on a lattice of Thew's own that breaks conditions of the core: numbers of its cells say nothing to an artist."""
+    if not violations:
+        return []
+    return [f"The lattice does not fit the body in {plural(len(violations), 'place')}: raise Detail"]
 
 
 def modal_notes(flesh: Any, preview: int) -> list[str]:

@@ -36,6 +36,15 @@ class THEW_OT_lattice_edit(QuickJob, bpy.types.Operator):
         default="PRESENT",
     )
 
+    @classmethod
+    def description(cls, _context, properties):
+        if properties.source == "BOXES":
+            return (
+                "Begin anew with a coarse lattice to edit: boxes from the root along the bones most in line. Other bones are yours to add, "
+                "with Add Cell"
+            )
+        return cls.bl_description
+
     def invoke(self, context, event):
         """Asks before edits are replaced that the flesh does not use."""
         try:

@@ -117,7 +117,10 @@ class THEW_OT_pin_remove(QuickJob, bpy.types.Operator):
         name, target = pin.name, pin.target if pin.made else None
         remove(obj, obj.thew.active_pin)
         if target is not None and is_spare(target):
+            was_active = context.view_layer.objects.active == target
             bpy.data.objects.remove(target)
+            if was_active and context.mode == "OBJECT":
+                choose(context, obj)  # without an active object the panel would be gone
         for call in on_change:
             call(obj)
         return f"Removed the pin “{name}”."
@@ -133,11 +136,11 @@ def add(obj, name: str, points, target: bpy.types.Object, bone: str = "") -> sav
     """Adds a pin and chooses it."""
     pin = obj.thew.pins.add()
     pin.name = name
-    if points is not None:
-        pin.points = points.text()
     pin.bone = bone
     obj.thew.active_pin = len(obj.thew.pins) - 1
     pin.target = target
+    if points is not None:  # last: a target that is chosen later takes the points over as they lie
+        pin.points = points.text()
     return pin
 
 

@@ -3,11 +3,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from ..logic.names import free_name
 from .edit_callbacks import call_on_change, record, setting
+
+#: Called with the object and a pin after another target or bone was chosen for it; set by `handlers`.
+on_attach: list[Callable[[bpy.types.Object, bpy.types.PropertyGroup], None]] = []
+
+
+def _bone_chosen(self, context):
+    for call in on_attach:
+        call(self.id_data, self)
+    call_on_change(self, context)
+
+
+def _target_chosen(self, context):
+    _bone_chosen(self, context)
+    self.made = False  # an object that the artist chose stays when the pin goes
 
 
 def _name_edited(self, _context):
@@ -27,11 +43,18 @@ class ThewPin(bpy.types.PropertyGroup):
     target: setting(
         PointerProperty,
         "Target",
-        "Object that holds the points: they follow it as if they were its children",
+        "Object that holds the points: they follow it as if they were its children, from where they lie as it is chosen",
         type=bpy.types.Object,
         poll=_can_hold,
+        update=_target_chosen,
     )
-    bone: setting(StringProperty, "Bone", "Bone of the target that holds the points; empty: the object", default="")
+    bone: setting(
+        StringProperty,
+        "Bone",
+        "Bone of the target that holds the points, from where they lie as it is chosen; empty: the object",
+        default="",
+        update=_bone_chosen,
+    )
     influence: FloatProperty(
         name="Influence",
         description="1 holds the points, 0 lets them go. In between they are pulled: at rest this part of the way from where "

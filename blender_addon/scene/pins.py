@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import bpy
 import numpy as np
@@ -12,11 +13,13 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS, PinPoints, target_row
 from ..saved.pins import ThewPin
-from . import animation
+from . import animation, frame_dependence
 from .mesh import basis_positions, mesh_positions
 
 #: Data path of a pin's property.
 PIN_PATH = re.compile(r"^thew\.pins\[(\d+)\](.*)$")
+#: The same by the pin's name, as scripts and drivers may write it.
+NAMED_PATH = re.compile(r'^thew\.pins\["((?:[^"\\]|\\.)*)"\]')
 #: Letters of the text of one point at least.
 MIN_POINTS_TEXT = 16
 #: Weight in a painted group above which a vertex is pinned.
@@ -77,6 +80,37 @@ def pin_curves(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
     return [curve for curve in animation.curves(data) if curve.data_path.startswith("thew.pins[")]
 
 
+def keyed_pins(obj: bpy.types.Object) -> set[int]:
+    """Returns the indices of the pins whose influence is keyed or driven."""
+    found = set()
+    for curve in pin_curves(obj):
+        index, name = PIN_PATH.match(curve.data_path), NAMED_PATH.match(curve.data_path)
+        if index is not None:
+            found.add(int(index[1]))
+        elif name is not None:
+            found.add(obj.thew.pins.find(bpy.utils.unescape_identifier(name[1])))
+    return found
+
+
+def differ(obj: bpy.types.Object, then: np.ndarray, depsgraph: bpy.types.Depsgraph, by_hand: bool = False) -> bool:
+    """Returns whether a pin differs from its row of `then` [p, 17], which was read at the present frame.
+
+    `by_hand`: only what nothing animates counts. What is animated and edited without a key goes back to its keys at the next frame.
+    """
+    now = evaluated_pins(obj, depsgraph)
+    if now.shape != then.shape:
+        return True
+    differs = ~np.isclose(now, then, rtol=1e-5, atol=1e-6)
+    if not by_hand or not differs.any():
+        return bool(differs.any())
+    keyed = keyed_pins(obj)
+    for k, pin in enumerate(obj.thew.pins):
+        placed = differs[k, :-1].any() and not (pin.target is not None and frame_dependence.is_carried(pin.target))
+        if placed or (differs[k, -1] and k not in keyed):
+            return True
+    return False
+
+
 def drop_curves(obj: bpy.types.Object, index: int) -> None:
     """Removes the curves and drivers of a pin; those of later pins move up by one, as their pins do."""
     data = obj.animation_data
@@ -95,17 +129,17 @@ def drop_curves(obj: bpy.types.Object, index: int) -> None:
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
     """Returns what the pins of a mesh are, for comparison; () without pins."""
-    keyed = bool(pin_curves(obj))
+    keyed = keyed_pins(obj)
     return tuple(
         (
             pin.name,
             pin.target.name if pin.target is not None else "",
             pin.bone,
             pin.points,
-            "keyed" if keyed else round(float(pin.influence), 6),
+            "keyed" if k in keyed else round(float(pin.influence), 6),
             problem(obj, pin),
         )
-        for pin in obj.thew.pins
+        for k, pin in enumerate(obj.thew.pins)
     )
 
 
@@ -144,6 +178,19 @@ def group_vertices(obj: bpy.types.Object, name: str) -> np.ndarray:
         )
     step = -(-len(found) // MAX_KEPT_POINTS)
     return np.array(found[::step])
+
+
+def attach(obj: bpy.types.Object, pin: ThewPin, depsgraph: bpy.types.Depsgraph) -> None:
+    """Lets the target of a pin hold the points as they lie now; leaves them where that cannot be."""
+    points, matrix = PinPoints.from_text(pin.points), None if problem(obj, pin) else target_matrix(pin, depsgraph)
+    if not len(points) or matrix is None:
+        return
+    rest = rest_places(obj)
+    vertices = points.present_vertices(rest, float(np.linalg.norm(np.ptp(rest, axis=0))))
+    if (vertices < 0).any():
+        return
+    with suppress(Refusal):  # what is wrong is told where it is in the way
+        pin.points = points_on(obj, vertices, matrix, depsgraph).text()
 
 
 def points_on(

@@ -111,12 +111,8 @@ class Motion:
         return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
 
     def pins_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Returns whether the target of a pin is not where it was read at `frame`."""
-        if not self.pinned:
-            return False
-        now = pins.evaluated_pins(obj, depsgraph)
-        then = self.pins[frame - self.start]
-        return now.shape != then.shape or not np.allclose(now, then, rtol=1e-5, atol=1e-6)
+        """Returns whether a pin is not as it was read at `frame`."""
+        return bool(self.pinned) and pins.differ(obj, self.pins[frame - self.start], depsgraph)
 
 
 #: Above zero while frames are played to read them: the frame handlers then do nothing.

@@ -18,6 +18,9 @@ BONE_COLOUR = (1.0, 0.55, 0.1, 1.0)
 #: Colours of functions of Fine Detail by level, and the sizes of their points in pixels.
 FUNCTION_COLOURS = ((1.0, 0.7, 0.1, 0.95), (0.95, 0.2, 0.1, 0.95), (0.8, 0.2, 0.9, 0.95))
 FUNCTION_SIZES = (6.0, 4.5, 3.5)
+#: Number of points from which they are drawn small, and their size then over the usual one: where most of the flesh is strained there are
+#: thousands, and large ones would hide the body.
+MANY_POINTS, SMALL_SHARE = 300, 0.4
 #: Bodies whose places are kept at most: a cache keeps them alive, and one with details takes up to gigabytes.
 MAX_PLACES = 4
 
@@ -54,7 +57,8 @@ def function_drawings(flesh: Flesh, frame: float) -> list[Drawing]:
     places = function_places(flesh, flesh.lattice_positions(frame))
     levels = acting_functions(flesh.body, flesh.clip.lattice_positions(flesh.index_at(frame)))
     found = zip(levels, FUNCTION_COLOURS, FUNCTION_SIZES, strict=False)
-    return [(places[chosen], colour, size) for chosen, colour, size in found if len(chosen)]
+    share = 1.0 if sum(map(len, levels)) < MANY_POINTS else SMALL_SHARE
+    return [(places[chosen], colour, share * size) for chosen, colour, size in found if len(chosen)]
 
 
 def function_places(flesh: Flesh, nodes: np.ndarray) -> np.ndarray:

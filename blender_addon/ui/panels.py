@@ -15,10 +15,10 @@ from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
 from ..logic.fine_detail import cost_text
-from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
+from ..logic.health import cost, former_bake_health, health, method_cost, neighbour_moved_health, shorten, warnings
 from ..logic.sentences import join_words, modal_lines, modal_notes, plural
 from ..scene import bakes, cache_files, flesh_map, writing
-from ..scene.reading import armature_modifier, idle_armature_modifier, idle_armature_text
+from ..scene.reading import armature_modifier, armature_of, idle_armature_modifier, idle_armature_text
 from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
@@ -133,7 +133,8 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known_state(obj)
     unseen = hidden_flesh.hidden_reason(obj, flesh)
-    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), unseen, played_bake(obj))
+    known = len(riding.riders_of(obj)), unseen, played_bake(obj), in_rest_position(obj)
+    found = health(obj.thew, obj.thew.made, flesh, frame, *known)
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
@@ -149,6 +150,12 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
         column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
     for _ in range(HEALTH_ROWS - len(shown) - busy):
         column.separator(factor=SEPARATORS_PER_ROW)
+
+
+def in_rest_position(obj) -> bool:
+    """Returns whether the armature that moves a mesh is switched to its rest position."""
+    armature = armature_of(obj)
+    return armature is not None and armature.data.pose_position == "REST"
 
 
 def draw_progress(layout) -> bool:
@@ -244,6 +251,9 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
         row = column.row(align=True)
         row.label(text=shorten(cache_files.cache_text(obj), width))
         row.operator("thew.clear_cache", text="", icon="TRASH")
+    slow = method_cost(settings.method, settings.elastic_joints)
+    if slow:
+        draw_text(layout.column(align=True), slow, width, icon="ERROR")
 
 
 def draw_modal(box, obj, width: int) -> None:
@@ -275,7 +285,7 @@ def draw_details(layout, context, obj, width: int) -> None:
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known_state(obj)
-    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
+    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current, rest_position=in_rest_position(obj))
     if told.level == "WARNING":
         notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
     elif told.to_read:

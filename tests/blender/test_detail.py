@@ -169,3 +169,17 @@ def test_memory_follows_levels():
     sizes = [fine_detail.memory(cells, levels) for levels in range(4)]
     assert sizes[0] == 0.0 and 8.0 < sizes[2] / sizes[1] < 24.0 and 8.0 < sizes[3] / sizes[2] < 24.0
     assert fine_detail.refusal(cells, 2) == "" and "set it to 2" in fine_detail.refusal(cells, 3)
+
+
+def test_overlay_points_shrink_where_many_act(body, monkeypatch):
+    """Where many functions act their points are small, so that the body stays in sight."""
+    overlay = part("ui.overlay")
+    simulate(body, levels=1)
+
+    def sizes():
+        return [size for _, _, size in overlay.function_drawings(flesh_of(body), 8)]
+
+    monkeypatch.setattr(overlay, "MANY_POINTS", 10**9)
+    usual = sizes()
+    monkeypatch.setattr(overlay, "MANY_POINTS", 1)
+    assert usual == list(overlay.FUNCTION_SIZES[:1]) and sizes() == [overlay.SMALL_SHARE * usual[0]]

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
 body_parts, flesh_map, health = (importlib.import_module(f"logic.{n}") for n in ("body_parts", "flesh_map", "health"))
-states = importlib.import_module("logic.states")
+pin_gaps, states = (importlib.import_module(f"logic.{n}") for n in ("pin_gaps", "states"))
 
 
 def sphere(rings=24, sides=32):
@@ -213,12 +213,18 @@ def state(**changes):
     flesh = SimpleNamespace(
         problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), inverted_count=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
-        motion=None, condition=states.Condition(), jumps=(),
+        motion=None, condition=states.Condition(), jumps=(), pin_gaps=pin_gaps.PinGaps(),
     )  # fmt: skip
+    flesh.pin_warnings = lambda: flesh.pin_gaps.warnings("{:g} m".format)
     for name, value in changes.items():
         owner = next(o for o in (settings, made, flesh, flesh.character, flesh.build_settings) if hasattr(o, name))
         setattr(owner, name, value)
     return settings, made, flesh
+
+
+def one_pin(gap):
+    """Returns the gaps of a pin that stops short by `gap` in the second of two frames."""
+    return pin_gaps.PinGaps(("Belt",), np.zeros((2, 1, 2, 3)), np.array([[0.0], [gap]]), (False,))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +238,7 @@ def state(**changes):
         ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
         ({"condition": KEYED}, "NOTICE", "Edited since it was simulated: play, or press Simulate."),
         ({"condition": KEYED, "problem": health.POSE_CHANGED_TEXT}, "NOTICE", "Edited since it was simulated"),
-        ({"problem": health.POSE_CHANGED_TEXT}, "NOTICE", "play once it is keyed, or press Simulate"),
+        ({"problem": health.POSE_CHANGED_TEXT}, "NOTICE", "key it, or press Simulate"),
         ({"condition": KEYED, "shows_bake": True}, "GOOD", "Bake plays"),
         ({"condition": KEYED, "clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
@@ -244,6 +250,16 @@ def state(**changes):
         ),
         ({"inverted_count": 2}, "GOOD", "frames 1 to 20"),
         ({"inverted_count": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
+        (
+            {"inverted_count": 30, "pin_gaps": one_pin(0.0)},
+            "WARNING",
+            "in 30 places: pull its pins less, or lower Softness",
+        ),
+        (
+            {"inverted_count": 30, "pin_gaps": one_pin(0.234)},
+            "WARNING",
+            "“Belt” stops 0.23 m short: move its target nearer (and 1 other)",
+        ),
         ({"jumps": (7,)}, "WARNING", "Everything jumps in frame 7: where that is a cut, press Restart Here"),
         ({"jumps": (7, 12), "inverted_count": 30}, "WARNING", "jumps in frames 7 and 12: where"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
@@ -306,3 +322,12 @@ def test_shortened_words(width):
     cut = health.shorten(text, width)
     assert len(cut) <= max(width, 5) + 1
     assert cut == text if width >= len(text) else cut.endswith("…") and text.startswith(cut[:-1])
+
+
+def test_cost_slow_methods():
+    """Methods that take far longer than the usual one say so, and how Elastic Joints change it."""
+    assert health.method_cost("hyperelastic", 0.0) == health.method_cost("blended", 0.5) == ""
+    assert health.method_cost("nonlinear", 1.0) == "Takes 2 to 7 times as long as Hyperelastic"
+    assert health.method_cost("linearised", 1.0) == ""
+    for method, less in (("nonlinear", "with Elastic Joints at 1 2 to 7 times"), ("linearised", "at 1 no longer")):
+        assert less in health.method_cost(method, 0.5)

@@ -162,3 +162,15 @@ def test_health_shorter_range(fleshed_character):
     play(body, (4,))
     assert flesh.clip_end == 12
     assert "Moves, frames 1 to 12" in line(body)
+
+
+def test_health_rest_position(moving_character):
+    """In Rest Position the line says so, and no word of simulating; back in Pose Position it moves again."""
+    body, rig = moving_character
+    flesh_of(body).problem = part("live.resting").POSE_CHANGED_TEXT
+    assert "press Simulate" in line(body)
+    rig.data.pose_position = "REST"
+    assert "switch to Pose Position" in line(body) and "Simulate" not in line(body)
+    rig.data.pose_position = "POSE"
+    flesh_of(body).problem = ""
+    assert line(body).startswith("Moves")

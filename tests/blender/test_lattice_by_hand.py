@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bmesh
 import bpy
 import numpy as np
@@ -410,3 +412,10 @@ def test_damaged_lattice_is_refused(fleshed_character, text):
 def test_without_flesh(character):
     """A mesh without flesh has no lattice to edit."""
     assert "no flesh" in refusal(bpy.ops.thew.lattice_edit)
+
+
+def test_tooltips_tell_both_beginnings():
+    """The two buttons of one operator have tooltips of their own."""
+    operator = part("operators.hand_lattice").THEW_OT_lattice_edit
+    present, boxes = (operator.description(None, SimpleNamespace(source=each)) for each in ("PRESENT", "BOXES"))
+    assert "boxes" in boxes and "boxes" not in present

@@ -413,3 +413,12 @@ def test_stepper_close_waits():
     assert started.wait(10.0)
     stepper.close()
     assert log == ["noticed"] and stepper.done
+
+
+def test_lattice_defects_in_an_artists_words():
+    """Numbers of cells and conditions are the core's; the artist reads in how many places the lattice does not fit, and what to do."""
+    assert sentences.lattice_defects([]) == []
+    (text,) = sentences.lattice_defects(
+        ["condition 3: the flesh goes on beyond the free face [3, 36, 38] of cell 191"] * 2
+    )
+    assert "2 places" in text and "raise Detail" in text and "191" not in text

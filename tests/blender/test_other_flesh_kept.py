@@ -270,7 +270,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     bpy.context.view_layer.update()
     play(pair[0], (12,))
     assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
-    assert health(pair[1]) == "This pose is not simulated: play once it is keyed, or press Simulate."
+    assert health(pair[1]) == "This pose is not simulated: key it, or press Simulate."
     assert not window, "nothing is simulated while it stands"
     monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     play(pair[0], (3,))

@@ -273,6 +273,8 @@ def test_new_empty_is_chosen_and_keeps_panel(fleshed_character):
     assert target_mesh(bpy.context) == other
     bpy.context.view_layer.objects.active = pin.target
     assert bpy.ops.thew.pin_remove() == {"FINISHED"} and not len(body.thew.pins)
+    # The Empty goes with its pin, and the character is chosen: the panel does not vanish.
+    assert bpy.context.view_layer.objects.active == body and body.select_get()
 
 
 def test_panel_lists_pins(fleshed_character):
