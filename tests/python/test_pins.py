@@ -120,9 +120,9 @@ def test_bad_pins_are_refused(body):
         (10**6, None, 1.0, "the surface has"),
         (0, [np.nan, 0.0, 0.0], 1.0, "target"),
         (0, None, 1.5, "between 0"),
-        ("text", None, 1.0, "number of a vertex, or a place .* got 'text'"),
-        (-1, None, 1.0, "number of a vertex, or a place .* got -1"),
-        (5.0, None, 1.0, "number of a vertex, or a place .* got 5.0"),
+        ("text", None, 1.0, r"number of a vertex, or a place .* got 'text'"),
+        (-1, None, 1.0, r"number of a vertex, or a place .* got -1"),
+        (5.0, None, 1.0, r"number of a vertex, or a place .* got 5.0"),
     ):
         with pytest.raises(thew.InputError, match=words):
             simulation.pin(point, target, strength)
@@ -172,7 +172,7 @@ def test_clips_hold_pins(body, vertex, tmp_path):
     for clip in (parts, thew.Clip.load(tmp_path / "clip")):
         clip.extend(poses[8:], pins=part(tracks, 8, 12))
         np.testing.assert_array_equal(np.asarray(clip), np.asarray(whole))
-    with pytest.raises(thew.InputError, match="has 5 targets and . strengths, but the clip has 12 frames"):
+    with pytest.raises(thew.InputError, match=r"has 5 targets and . strengths, but the clip has 12 frames"):
         thew.simulate(body, poses, 24.0, pins=part(tracks, 0, 5))
     with pytest.raises(thew.InputError, match=r"pins\[0\] is not"):
         thew.simulate(body, poses, 24.0, pins=[3])
