@@ -184,6 +184,9 @@ def follow_pins(obj, flesh, scene, depsgraph) -> None:
     """
     if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned or flesh.condition.pose is Pose.OTHER:
         return
+    if flesh.motion.pinned != scene_pins.fingerprint(obj):  # a target that is carried by a bone was moved, say
+        updates.wait(obj)
+        return
     frame = scene.frame_current
     if not flesh.clip_start <= frame <= flesh.clip_end:
         return
@@ -233,6 +236,7 @@ def after_undo(*_):
     """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
     registers.look_again()
     clip_following.forget()
+    lattice_faults.known.clear()  # they were those of a lattice that is another now
     rig_layouts.migrate_all()
     scene, updates.state.undone = bpy.context.scene, True
     for kind in registers.REGISTERS:

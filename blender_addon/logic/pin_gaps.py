@@ -30,6 +30,8 @@ class PinGaps:
     lengths: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [f, p]
     #: Whether the Swing Limit stops the pin's point at its largest gap.
     limited: tuple[bool, ...] = ()
+    #: Whether the target stands still while the character moves away from it: in some frames the pin reaches it.
+    left: tuple[bool, ...] = ()
 
     def worst(self, name: str) -> tuple[float, int]:
         """Returns the largest gap of a pin, and its frame from 0; (0.0, 0) without a gap."""
@@ -65,8 +67,10 @@ class PinGaps:
 
     def advice(self, name: str) -> str:
         """Returns what to do about a pin that stops short."""
-        more = ", or raise Swing Limit" if self.limited[self.names.index(name)] else ""
-        return f"move its target nearer{more}"
+        index = self.names.index(name)
+        if self.left[index]:
+            return "parent its target to a bone"
+        return "pull less, or raise Swing Limit" if self.limited[index] else "move its target nearer"
 
     def drawn_at(self, index: int, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Returns the gaps of the pins called `names` in frame `index`, from 0: their ends [m, 2, 3] and lengths [m]."""
@@ -99,7 +103,8 @@ def find(
     away[away < least] = 0.0
     pins = tuple(dict.fromkeys(names))
     frames = np.arange(len(away))
-    ends, lengths, limited = np.zeros((len(away), len(pins), 2, 3)), np.zeros((len(away), len(pins))), []
+    ends, lengths = np.zeros((len(away), len(pins), 2, 3)), np.zeros((len(away), len(pins)))
+    limited, left = [], []
     for p, pin in enumerate(pins):
         points = np.flatnonzero(np.array(names) == pin)
         worst = points[away[:, points].argmax(axis=1)]
@@ -107,4 +112,6 @@ def find(
         ends[:, p] = np.stack([shown[frames, worst], wanted[frames, worst]], axis=1)
         at = int(lengths[:, p].argmax())
         limited.append(bool(swing[at, worst[at]] > FREE_SHARE * reach))
-    return PinGaps(pins, ends, lengths, tuple(limited))
+        still = np.abs(wanted[:, points] - wanted[0, points]).max() < least
+        left.append(bool(still and (held[:, points].all(axis=1) & (lengths[:, p] == 0.0)).any()))
+    return PinGaps(pins, ends, lengths, tuple(limited), tuple(left))

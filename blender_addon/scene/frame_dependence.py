@@ -73,12 +73,17 @@ def moves_itself(each: bpy.types.ID) -> bool:
     return isinstance(each, bpy.types.Image) and each.source in {"MOVIE", "SEQUENCE"}
 
 
+def moves_in_parent(obj: bpy.types.Object) -> bool:
+    """Returns whether an object's own animation or physics may move it in the space of its parent."""
+    paths = (curve.data_path for curve in animation.curves(obj.animation_data))
+    return obj.rigid_body is not None or any(not path.startswith(INNER_PATHS) for path in paths)
+
+
 def is_carried(obj: bpy.types.Object) -> bool:
     """Returns whether an object's place in the world may differ from frame to frame."""
     each: bpy.types.Object | None = obj
     while each is not None:
-        paths = (curve.data_path for curve in animation.curves(each.animation_data))
-        if each.rigid_body is not None or any(not path.startswith(INNER_PATHS) for path in paths):
+        if moves_in_parent(each):
             return True
         targets = [getattr(one, "target", None) for one in each.constraints if not one.mute]
         if any(one.type in TIMED_CONSTRAINTS for one in each.constraints) or may_move(*targets):

@@ -24,6 +24,8 @@ NAMED_PATH = re.compile(r'^thew\.pins\["((?:[^"\\]|\\.)*)"\]')
 MIN_POINTS_TEXT = 16
 #: Weight in a painted group above which a vertex is pinned.
 MIN_WEIGHT = 0.5
+#: Digits of a target's own place, scene units: a move of a hundredth of a millimetre counts.
+PLACE_DIGITS = 5
 #: Points of a painted group that a pin keeps; the flesh is then held at fewer.
 MAX_KEPT_POINTS = 2000
 
@@ -138,9 +140,18 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
             pin.points,
             "keyed" if k in keyed else round(float(pin.influence), 6),
             problem(obj, pin),
+            own_place(pin.target),
         )
         for k, pin in enumerate(obj.thew.pins)
     )
+
+
+def own_place(target: bpy.types.Object | None) -> tuple[float, ...]:
+    """Returns where a target stands in the space of its parent, for comparison; () where its own animation moves it there."""
+    if target is None or frame_dependence.moves_in_parent(target):
+        return ()
+    rows = (*target.matrix_parent_inverse, *target.matrix_basis)
+    return tuple(round(float(value), PLACE_DIGITS) for row in rows for value in row)
 
 
 # making ---------------------------------------------------------------------------------------------------------------

@@ -19,10 +19,9 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
     layout.column().prop(settings, "show_lattice")
     text = "Uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
     draw_text(layout.column(align=True), text, width, icon="MESH_GRID")
-    if not settings.use_hand_lattice:
-        column = layout.column()
-        column.active = not (settings.limb_lattice and settings.limbs)
-        column.prop(settings, "symmetric")
+    column = layout.column()  # always drawn: after Use This Lattice another button would lie under the mouse
+    column.active = not settings.use_hand_lattice and not (settings.limb_lattice and settings.limbs)
+    column.prop(settings, "symmetric")
     column = layout.column(align=True)
     column.operator("thew.lattice_edit", icon="EDITMODE_HLT").source = "PRESENT"
     column.operator("thew.lattice_edit", text="Boxes along Bones", icon="MESH_CUBE").source = "BOXES"

@@ -46,11 +46,16 @@ def draw_own(column, obj, bone, width: int) -> None:
 
 
 def own_text(obj, settings) -> str:
-    """Returns a sentence on a bone's own twist: its radius on the real height, and that it is off."""
+    """Returns a sentence on a bone's own twist: its radius on the real height, that it is off, or what is wrong with it."""
     if settings.twist_strength == 0.0:
         return "Off: the bone does not turn its flesh"
     if settings.twist_radius == 0.0:
         return "No flesh lies within this radius: raise it, or set Strength to 0"
+    flesh = fleshes.known_state(obj)
+    if flesh is not None and flesh.surface is not None:
+        size = flesh.surface.size / flesh.place.metres_per_unit
+        if settings.twist_radius > size:
+            return f"Beyond the body, which is {length(size)} across: give it a smaller radius"
     made = obj.thew.made
     scale = obj.thew.height() / made.longest_side if made.longest_side > 0.0 else 1.0
     return f"{significant(1e3 * scale * settings.twist_radius)} mm on the real height"

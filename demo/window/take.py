@@ -210,7 +210,7 @@ def limbs(save):
     edit(bpy.ops.thew.limb_add, bones="upperarm.L\nforearm.L")
     Foldouts.open("Limbs")
     yield from wait_until_drawn()
-    save("panel-limbs.png", _area(camera.view3d()["area"])[80:, 350:])
+    save("panel-limbs.png", camera.crop(camera.view3d()["area"])[80:, 350:])
     hubs = addon("edit.limbs").model_of(body.thew.limbs[0]).hubs
     edit(bpy.ops.thew.limb_drag, "INVOKE_DEFAULT")
     yield 0.8
@@ -219,7 +219,7 @@ def limbs(save):
     yield from _pull(start, end)
     _send("LEFTMOUSE", "RELEASE", end)
     yield 0.8
-    save("limb-handles.png", _area(camera.view3d()["area"])[80:, 350:])
+    save("limb-handles.png", camera.crop(camera.view3d()["area"])[80:, 350:])
     yield from _press("RET")
 
 
@@ -243,7 +243,7 @@ def take_keyframed(save):
     area = camera.view3d()["area"]
     area.ui_type = "DOPESHEET"
     yield 0.8
-    save("keyframed-dopesheet.png", _area(area)[:190, :900])
+    save("keyframed-dopesheet.png", camera.crop(area)[:190, :900])
     area.ui_type = "VIEW_3D"
     yield 0.8
     settings.show_curves = False
@@ -293,16 +293,29 @@ def lattice(save):
     yield from wait_until_still()
     _scroll_down()
     yield 0.7
-    save("lattice-by-hand.jpg", _area(camera.view3d()["area"])[80:, 260:])
+    save("lattice-by-hand.jpg", camera.crop(camera.view3d()["area"])[80:, 260:])
     edit(bpy.ops.object.mode_set, mode="OBJECT")
-    body.find_armature().data.pose_position = "POSE"
-    activate(body)
+
+
+def pins(save):
+    """Takes the foldout Pin, and a pin whose target lies farther than the flesh is shown."""
+    body = yield from add_biped("walk")
+    bpy.context.scene.frame_set(1)
+    camera.look((0.0, 0.0, 0.74), 2.0, 50.0)
     Foldouts.open("Pin")
     yield from wait_until_drawn()
     edit(bpy.ops.thew.pin_point, vertex=_vertex_near(body, (0.0, -0.35, 0.7)))
+    target = body.thew.pins[0].target
+    place = target.matrix_world.copy()
+    target.parent, target.parent_type, target.parent_bone = body.find_armature(), "BONE", "hips"
+    target.matrix_world = place
     yield from wait_until_updated()
     yield from wait_until_drawn()
     save("panel-pin.png", camera.sidebar())
+    target.matrix_world.translation.y -= 0.4
+    yield from wait_until_updated()
+    yield from wait_until_drawn()
+    save("pin-short.jpg", camera.crop(camera.view3d()["area"])[80:, 260:])
 
 
 def _vertex_near(body, place) -> int:
@@ -342,7 +355,7 @@ def clicking(save):
             _send(kind, value, at)
             yield 0.3
     yield from wait_until_still()
-    save("skeleton-by-clicking.jpg", _area(camera.view3d()["area"])[80:, 260:])
+    save("skeleton-by-clicking.jpg", camera.crop(camera.view3d()["area"])[80:, 260:])
     yield from _press("ESC")
 
 
@@ -375,7 +388,7 @@ def _bake_as(body, take_dialog):
         yield 0.5
 
 
-STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes, lattice, clicking)
+STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes, lattice, pins, clicking)
 
 
 # mouse and helpers ------------------------------------------------------------------------------------------------------------
@@ -419,12 +432,6 @@ def _middle() -> np.ndarray:
     pixels = camera.crop(camera.view3d()["region"])
     middle = pixels.shape[1] // 2
     return pixels[:, middle - 260 : middle + 260]
-
-
-def _area(area) -> np.ndarray:
-    pixels = camera.screen()
-    bottom = len(pixels) - area.y
-    return pixels[bottom - area.height : bottom, area.x : area.x + area.width]
 
 
 def _sack():

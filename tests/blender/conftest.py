@@ -102,6 +102,16 @@ def fleshed_character(character):
 
 
 @pytest.fixture
+def window(scene, monkeypatch):
+    """Builds a character with flesh in a Blender that believes it has a window: (mesh, armature, handlers with its plain shapes)."""
+    from helpers import part
+    from ticking import window_of
+
+    for body, rig in window_of(monkeypatch):
+        yield body, rig, part("live.handlers")
+
+
+@pytest.fixture
 def straight_character(scene):
     """Builds a small character with flesh that stands still, with contact switched on."""
     from helpers import make_folding

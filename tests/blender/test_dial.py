@@ -6,9 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import evaluated_positions, part, play
-from test_timers_and_redraws import tick, window
-
-assert window
+from ticking import tick
 
 
 def offsets(body) -> np.ndarray:

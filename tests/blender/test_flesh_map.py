@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, evaluated_positions, flesh_of, make_armature, make_body, part, play, refusal, snapshot
-from test_timers_and_redraws import tick, window  # noqa: F401  (a fixture)
+from ticking import tick
 
 FRAMES = range(1, 21)
 
@@ -111,7 +111,7 @@ def test_stiffness_map_acts(fleshed_character):
     np.testing.assert_array_equal(play(body, FRAMES), before)
 
 
-def test_stroke_noticed(window, monkeypatch):  # noqa: F811
+def test_stroke_noticed(window, monkeypatch):
     """A stroke is noticed when it ends."""
     body, _, _ = window
     flesh = flesh_of(body)

@@ -224,7 +224,7 @@ def state(**changes):
 
 def one_pin(gap):
     """Returns the gaps of a pin that stops short by `gap` in the second of two frames."""
-    return pin_gaps.PinGaps(("Belt",), np.zeros((2, 1, 2, 3)), np.array([[0.0], [gap]]), (False,))
+    return pin_gaps.PinGaps(("Belt",), np.zeros((2, 1, 2, 3)), np.array([[0.0], [gap]]), (False,), (False,))
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,21 @@ def test_broken_condition_is_named(boxed, vertex, to, words):
     assert faults(body) is None and part("ui.hand_overlay").drawings(body) == []
 
 
+def test_undo_forgets_faults(boxed):
+    """Undo takes the red places and their sentence away with the edit that broke the lattice."""
+    body, made = boxed
+    bpy.ops.ed.undo_push(message="whole")
+    name = body.name
+    made.data.vertices[middle_vertex(made, 0.9)].co = (0.15, 0.0, 0.9)
+    bpy.ops.ed.undo_push(message="broken")
+    refusal(bpy.ops.thew.lattice_use)
+    assert faults(body) is not None
+    bpy.ops.ed.undo()
+    body = bpy.data.objects[name]
+    assert faults(body) is None and part("ui.hand_overlay").drawings(body) == []
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+
+
 def select(made, chosen) -> None:
     """Selects faces by a test of their middle and normal."""
     bpy.context.view_layer.objects.active = made
@@ -419,3 +434,18 @@ def test_tooltips_tell_both_beginnings():
     operator = part("operators.hand_lattice").THEW_OT_lattice_edit
     present, boxes = (operator.description(None, SimpleNamespace(source=each)) for each in ("PRESENT", "BOXES"))
     assert "boxes" in boxes and "boxes" not in present
+
+
+def test_buttons_stay_in_place_when_the_lattice_is_used(boxed):
+    """Use This Lattice moves no row above itself: a second click presses it again."""
+    body, _ = boxed
+
+    def rows():
+        layout = Layout()
+        part("ui.hand_panel").draw_lattice(layout, bpy.context, body, 400)
+        seen = [call for call in layout.seen if call[0] in {"prop", "operator", "label"}]
+        return seen[: [call[1] for call in seen].index("thew.lattice_use") + 1]
+
+    before = len(rows())
+    assert bpy.ops.thew.lattice_use() == {"FINISHED"}
+    assert len(rows()) == before

@@ -97,7 +97,7 @@ def test_swing_limit_is_named_where_it_stops(fleshed_character):
     far = seen_gap(body, pin)
     body.thew.reach = 0.02
     simulate(body)
-    assert line(body).endswith("move its target nearer, or raise Swing Limit")
+    assert line(body).endswith("pull less, or raise Swing Limit")
     assert seen_gap(body, pin) > far + 0.02
 
 
@@ -157,3 +157,19 @@ def test_nothing_is_drawn_where_flesh_is_not_live(fleshed_character):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     bpy.context.scene.frame_set(FRAME)
     assert not drawn()
+
+
+def test_character_that_walks_away_is_told_otherwise(fleshed_character):
+    """Where the character walks away from a target that stands still, the advice is to let the target go along."""
+    body, armature = fleshed_character
+    body.parent = armature
+    for frame, way in ((1, 0.0), (20, -1.0)):
+        armature.location.y = way
+        armature.keyframe_insert("location", frame=frame)
+    pin = pin_away(body, (0.0, 0.0, 0.0))
+    assert "short: parent its target to a bone" in line(body)
+    pin.target.parent, pin.target.parent_type, pin.target.parent_bone = armature, "BONE", "Spine"
+    bpy.context.scene.frame_set(1)
+    pin.target.matrix_world.translation = world(body)[BELLY]
+    simulate(body)
+    assert line(body).startswith("Moves")

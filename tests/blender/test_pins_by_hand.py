@@ -145,3 +145,22 @@ def test_missing_bone_leaves_points(pinned):
     assert held_by.points == points
     held_by.target = None
     assert held_by.points == points
+
+
+def test_carried_target_that_is_moved_is_followed(pinned):
+    """An Empty that a moving bone carries is moved by hand: the flesh follows at once, as it stays there. Posing the bone is no such move."""
+    body, armature = pinned
+    target = body.thew.pins[0].target
+    place = target.matrix_world.copy()
+    target.parent, target.parent_type, target.parent_bone = armature, "BONE", "Spine"
+    target.matrix_world = place
+    settle()
+    assert held(body) < 1e-4
+    target.matrix_world.translation.y -= 0.03
+    settle()
+    assert held(body) < 1e-4
+    bone = armature.pose.bones["Spine"]
+    bone.rotation_euler.x += 0.3
+    posed = tuple(bone.rotation_euler)
+    settle()
+    assert tuple(bone.rotation_euler) == posed

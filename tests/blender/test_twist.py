@@ -256,6 +256,8 @@ def test_twist_texts(fleshed_character):
     thew = armature.data.bones["Spine"].thew
     scale = body.thew.height() / body.thew.made.longest_side
     assert panel.own_text(body, thew) == f"{part('logic.sentences').significant(100.0 * scale)} mm on the real height"
+    thew.twist_radius = 100.0
+    assert panel.own_text(body, thew).startswith("Beyond the body")
     thew.twist_radius = 0.0
     assert "raise it" in panel.own_text(body, thew)
     thew.twist_strength = 0.0
