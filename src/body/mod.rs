@@ -28,6 +28,7 @@ mod anatomy;
 mod assemble;
 mod blocks;
 mod bone_distance;
+mod brick_cube;
 mod cell_pairs;
 mod check;
 mod compliance;

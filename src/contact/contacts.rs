@@ -3,8 +3,9 @@
 
 use super::ContactSettings;
 use super::collider::Collider;
-use super::collider_span::{ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree};
+use super::collider_span::{ColliderSpan, MovingCollider, build_rest_tree};
 use super::instant::ContactInstant;
+use super::placed_collider::PlacedCollider;
 use super::posed_flesh::PosedFlesh;
 use super::record::{ContactPoint, LiveContact};
 use crate::contact::response::cells;

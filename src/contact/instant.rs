@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All that can touch at one instant: bodies, followed by colliders in one numbering.
 
-use super::collider_span::PlacedCollider;
+use super::placed_collider::PlacedCollider;
 use super::posed_flesh::PosedFlesh;
 use super::record::LiveContact;
 use super::skin::SkinPoint;

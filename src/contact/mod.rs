@@ -54,6 +54,7 @@ mod creases;
 mod display;
 mod error;
 mod instant;
+mod placed_collider;
 mod posed_flesh;
 mod record;
 mod response;

@@ -2,20 +2,18 @@
 //! Bindings of `thew.Clip`.
 
 use super::arrays::{
-    List, WholeNumber, array_error, from_frames, from_points, integer, read, read_floats,
-    read_poses,
+    List, WholeNumber, array_error, from_frames, from_points, integer, read, read_poses,
 };
 use super::body::PyBody;
 use super::contact::PyContacts;
-use super::errors::{IntoPy, input_error, run_detached};
+use super::errors::{IntoPy, run_detached};
 use super::pins::read_tracks;
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::with_progress;
-use super::rig::PyRig;
+use super::rig_forces::build_rig_forces;
 use super::settings::PySimulationSettings;
 use super::shot::user_notes;
 use crate::bake;
-use crate::body::Body;
 use crate::clip::{Clip, FrameForces};
 use crate::kernel::Deformer;
 use crate::present::{Presenter, SurfaceId};
@@ -29,51 +27,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-
-/// Reads a list of rigs; an item of another type is refused by its index.
-pub(super) fn read_rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
-    let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
-        Ok(rig) => Ok(rig.get().0.clone()),
-        Err(_) => Err(input_error(format!("rigs[{i}] is not a thew.Rig"))),
-    };
-    list.into_iter().enumerate().map(rig).collect()
-}
-
-/// Reads `controls[f,r]`, a row for each frame.
-pub(super) fn read_controls(
-    given: Option<&Bound<'_, PyAny>>,
-    frames: usize,
-    rigs: usize,
-) -> PyResult<Option<Vec<f64>>> {
-    let wanted = [Some(frames), Some(rigs)];
-    let read = given.map(|c| {
-        read_floats(
-            c,
-            "controls (a row for each frame, a column for each rig)",
-            &wanted,
-        )
-    });
-    Ok(read.transpose()?.map(|c| c.data))
-}
-
-/// Returns the forces of rigs at the frames of a clip; `None` without rigs.
-fn build_rig_forces(
-    py: Python<'_>,
-    body: &Arc<Body>,
-    rigs: &[Arc<Rig>],
-    frames: usize,
-    controls: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<RigForces>> {
-    let controls = self::read_controls(controls, frames, rigs.len())?;
-    if rigs.is_empty() {
-        return Ok(None);
-    }
-    let led = with_progress(py, None, |progress| {
-        let led = RigForces::new(body.clone(), rigs.to_vec(), frames, controls, progress);
-        led.map_err(IntoPy::into_py)
-    })?;
-    Ok(Some(led))
-}
 
 impl PyClip {
     fn read_deformer<T: Send>(

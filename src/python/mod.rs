@@ -37,6 +37,7 @@ mod present;
 mod process;
 mod progress;
 mod rig;
+mod rig_forces;
 mod scan;
 mod scene;
 mod scene_clips;

@@ -4,7 +4,7 @@
 use super::arguments::Arguments;
 use super::arrays::{List, integer, read, read_count, read_poses, real, text};
 use super::body::PyBody;
-use super::clip::{PyClip, read_controls, read_rigs};
+use super::clip::PyClip;
 use super::collider::{self, PyCollider};
 use super::contact::PyContact;
 use super::dynamics::read_modes;
@@ -13,6 +13,7 @@ use super::modal::PyModes;
 use super::pins::{PyPinTrack, read_tracks};
 use super::progress::with_progress;
 use super::rig::PyRig;
+use super::rig_forces::{read_controls, read_rigs};
 use super::settings::PySimulationSettings;
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
@@ -377,8 +378,8 @@ pub(super) fn add_rigs(
     rigs: Option<List<Bound<'_, PyAny>>>,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Shot> {
-    let rigs = self::read_rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
-    let controls = self::read_controls(controls, shot.poses.len(), rigs.len())?;
+    let rigs = read_rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
+    let controls = read_controls(controls, shot.poses.len(), rigs.len())?;
     Ok(shot.rigs(rigs, controls))
 }
 

@@ -6,12 +6,11 @@
 //! history, no forces.
 
 use crate::Vec3;
-use crate::contact::collider_span::{
-    ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree,
-};
+use crate::contact::collider_span::{ColliderSpan, MovingCollider, build_rest_tree};
 use crate::contact::display::overlaps::{FleshBoundary, SkinOverlap};
 use crate::contact::display::parting_field::Membrane;
 use crate::contact::instant::ContactInstant;
+use crate::contact::placed_collider::PlacedCollider;
 use crate::contact::posed_flesh::{DisplayedVertices, PosedFlesh, SkinLifts};
 use crate::contact::response::rows::PairParameters;
 use crate::contact::search::broad;

@@ -6,7 +6,7 @@
 
 use crate::Vec3;
 use crate::contact::bone_points::BonePoint;
-use crate::contact::collider_span::PlacedCollider;
+use crate::contact::placed_collider::PlacedCollider;
 use crate::contact::search::narrow::FLAT_DETERMINANT;
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;

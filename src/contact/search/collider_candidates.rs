@@ -2,8 +2,8 @@
 //! Points that may touch colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
-use crate::contact::collider_span::PlacedCollider;
 use crate::contact::instant::ContactInstant;
+use crate::contact::placed_collider::PlacedCollider;
 use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::record::LiveContact;
 use crate::contact::search::narrow::Touch;
