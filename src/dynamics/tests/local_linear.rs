@@ -8,7 +8,7 @@ use crate::solve::term::tests::Pin;
 use nalgebra::Rotation3;
 
 /// Returns a bar whose painted weights pass from one bone to the other over its middle half.
-fn painted_bar() -> BarOptions {
+pub(super) fn painted_bar() -> BarOptions {
     let bar = BarOptions::default();
     BarOptions {
         settings: BodySettings {
@@ -238,7 +238,7 @@ fn kinetic_energy(sim: &Simulation, body: &Body) -> f64 {
 }
 
 /// Displaces the free nodes of a simulation.
-fn strike(sim: &mut Simulation, body: &Body, size: f64) {
+pub(super) fn strike(sim: &mut Simulation, body: &Body, size: f64) {
     for (v, d) in wobble_displacements(body, size).into_iter().enumerate() {
         if body.bone_of_vertex()[v].is_none() {
             sim.nodes.positions[v] += d;

@@ -23,6 +23,7 @@ mod invariance;
 mod joints;
 mod jolts;
 mod levels;
+mod linearised;
 mod local_linear;
 mod modal;
 mod nonlinear;
