@@ -46,6 +46,8 @@ pub(in crate::dynamics) struct LinearisedStepper {
     forces: Vec<Vec3>,
     /// Positions at the step's end.
     positions: Vec<Vec3>,
+    /// Scratch of the factored step.
+    scratch: Vec<Vec3>,
 }
 
 impl LinearisedStepper {
@@ -71,6 +73,7 @@ impl LinearisedStepper {
             inertia: zero.clone(),
             forces: zero.clone(),
             positions: zero,
+            scratch: Vec::new(),
             form,
         })
     }
@@ -147,6 +150,7 @@ impl SplitStep for LinearisedStepper {
                 solver: StepFactor::Pending(&mut self.solver),
                 scale: 1.0,
                 form: self.form.clone(),
+                scratch: &mut self.scratch,
             },
         })
     }

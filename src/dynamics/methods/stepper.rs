@@ -255,6 +255,8 @@ pub(in crate::dynamics) struct FactoredStep<'a> {
     pub scale: f64,
     /// Nodal functions, if the matrix is in these; `None`: it is in the body's own.
     pub form: Option<Arc<NodalForm>>,
+    /// Scratch for vectors in nodal functions.
+    pub scratch: &'a mut Vec<Vec3>,
 }
 
 /// A factored matrix, or one to be factored on first use.
@@ -285,10 +287,11 @@ impl FlexibleBody for FactoredStep<'_> {
             None => self.solver.solve(forces),
             Some(form) => {
                 let values = &form.free_values;
-                let mut nodal = vec![Vec3::zeros(); forces.len()];
-                values.to_nodal_forces(forces, &mut nodal);
-                self.solver.solve(&mut nodal);
-                values.to_coefficients(&nodal, forces);
+                let nodal = &mut *self.scratch;
+                nodal.resize(forces.len(), Vec3::zeros());
+                values.to_nodal_forces(forces, nodal);
+                self.solver.solve(nodal);
+                values.to_coefficients(nodal, forces);
             }
         }
         forces.iter_mut().for_each(|d| *d *= self.scale);

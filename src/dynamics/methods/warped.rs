@@ -46,6 +46,8 @@ pub(in crate::dynamics) struct LinearStepper {
     velocities: Vec<Vec3>,
     /// Scratch for loads, one entry per lattice vertex.
     loads: Vec<Vec3>,
+    /// Scratch of the factored step.
+    scratch: Vec<Vec3>,
 }
 
 impl LinearStepper {
@@ -67,6 +69,7 @@ impl LinearStepper {
             positions: zero.clone(),
             velocities: zero.clone(),
             loads: zero,
+            scratch: Vec::new(),
         })
     }
 
@@ -223,6 +226,7 @@ impl SplitStep for LinearStepper {
                 solver,
                 scale: h * h,
                 form,
+                scratch: &mut self.scratch,
             },
         })
     }

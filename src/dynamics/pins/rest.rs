@@ -68,10 +68,12 @@ impl PinSystem {
         };
         let mut system = LinearSystem::new(body, form, Solver::Factor)?;
         let form = system.nodal_form();
+        let mut scratch = Vec::new();
         let mut flesh = FactoredStep {
             solver: StepFactor::Pending(system.assemble(body, start.skinned, 0.0, 1.0)?),
             scale: 1.0,
             form,
+            scratch: &mut scratch,
         };
         self.solver.factor(&mut flesh, free.len());
         self.sums.clear();

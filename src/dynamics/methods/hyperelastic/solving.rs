@@ -33,6 +33,8 @@ pub(super) struct StepSolvers {
     nodal: Option<Box<NodalSolver>>,
     /// Whether the last step was solved in nodal functions.
     in_nodal: bool,
+    /// Scratch of the factored step.
+    scratch: Vec<Vec3>,
 }
 
 /// Start of a step; one vector per node each.
@@ -67,6 +69,7 @@ impl StepSolvers {
             own,
             nodal,
             in_nodal: false,
+            scratch: Vec::new(),
         })
     }
 
@@ -109,6 +112,7 @@ impl StepSolvers {
             solver: StepFactor::Pending(balancer.solver()),
             scale: 1.0,
             form,
+            scratch: &mut self.scratch,
         })
     }
 }

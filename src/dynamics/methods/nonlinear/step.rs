@@ -52,6 +52,8 @@ pub(in crate::dynamics) struct NonlinearStepper {
     forces: Vec<Vec3>,
     /// System of warped flesh for the forces of pins, made on first use.
     linear: Option<Box<LinearSystem>>,
+    /// Scratch of the factored step.
+    scratch: Vec<Vec3>,
 }
 
 impl NonlinearStepper {
@@ -66,6 +68,7 @@ impl NonlinearStepper {
             lag: zero.clone(),
             forces: zero,
             linear: None,
+            scratch: Vec::new(),
         })
     }
 
@@ -208,6 +211,7 @@ impl SplitStep for NonlinearStepper {
                 solver: StepFactor::Pending(solver),
                 scale: 1.0,
                 form,
+                scratch: &mut self.scratch,
             },
         })
     }
