@@ -153,6 +153,25 @@ impl JointShape {
         vertices.enumerate().map(lift).collect()
     }
 
+    /// Returns what displacements u `[lattice vertices]` add to the skin of bent joints, `[vertices]`, metres, in the axes of u. This is the
+    /// part of [`lifts`](Self::lifts) that depends on u, which is linear.
+    pub fn moved_skin(&self, u: &[Vec3]) -> Vec<Vec3> {
+        let moved = |&v: &u32| {
+            let row = self.embedding.row(v as usize);
+            let sum: Vec3 = row
+                .map(|(a, share)| u.get(a).copied().unwrap_or_default() * share)
+                .sum();
+            to_f32(&sum)
+        };
+        let mut nodes: Vec<[f32; 3]> = self.vertex_of_node.iter().map(moved).collect();
+        self.links.smooth(&self.near, &mut nodes);
+        let at = |&node: &u32| match node == NO_NODE {
+            true => Vec3::zeros(),
+            false => to_f64(&nodes[node as usize]),
+        };
+        self.node_of_vertex.iter().map(at).collect()
+    }
+
     /// Returns the displayed positions of nodes, in posed space.
     fn displayed_positions(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
         // DQ(x) and E u side by side: one pass smooths both.

@@ -27,6 +27,14 @@ const RECORD: usize = 5;
 #[derive(Default)]
 pub(in crate::dynamics) struct Fading([Vec<Vec3>; 3]);
 
+/// What fades of a body at an instant.
+pub(in crate::dynamics) struct FadedShape<'a> {
+    /// The whole body.
+    pub body: &'a Body,
+    /// Displacements of positions, sway and joints, m, world axes; the other parts are empty.
+    pub shape: WholeShape,
+}
+
 impl Fading {
     /// Drops everything.
     pub fn clear(&mut self) {
@@ -35,32 +43,62 @@ impl Fading {
 
     /// Lets `dt` seconds pass for a body of this size, m.
     pub fn decay(&mut self, dt: f64, size: f64) {
-        let factor = (-dt / TIME_CONSTANT).exp();
-        for part in &mut self.0 {
-            let mut largest = 0.0f64;
-            for d in part.iter_mut() {
-                *d *= factor;
-                largest = largest.max(d.norm());
-            }
-            if largest < MIN_DISPLACEMENT * size {
-                part.clear();
+        let left = self.shares_left(dt, size);
+        for (part, share) in self.0.iter_mut().zip(left) {
+            match share > 0.0 {
+                true => part.iter_mut().for_each(|d| *d *= share),
+                false => part.clear(),
             }
         }
     }
 
+    /// Returns the share of each part that is left after `dt` seconds; 0: it is dropped.
+    fn shares_left(&self, dt: f64, size: f64) -> [f64; 3] {
+        let share = (-dt / TIME_CONSTANT).exp();
+        [0, 1, 2].map(|k| {
+            let norms = self.0[k].iter().map(|d| (d * share).norm());
+            match norms.fold(0.0, f64::max) < MIN_DISPLACEMENT * size {
+                true => 0.0,
+                false => share,
+            }
+        })
+    }
+
     /// Adds the displacements to a shape of a body whose bones have a pose.
     pub fn add_to(&self, shape: &mut WholeShape, body: &Body, bones: &BonePoses) {
-        for (part, shown) in self.0.iter().zip(shape.parts_mut()) {
-            if part.is_empty() {
+        self.add_shares([1.0; 3], shape, body, bones);
+    }
+
+    fn add_shares(&self, shares: [f64; 3], shape: &mut WholeShape, body: &Body, bones: &BonePoses) {
+        let parts = self.0.iter().zip(shares).zip(shape.parts_mut());
+        for ((part, share), shown) in parts {
+            if part.is_empty() || share == 0.0 {
                 continue;
             }
             shown.resize(part.len(), Vec3::zeros());
             for (a, d) in part.iter().enumerate() {
                 if *d != Vec3::zeros() {
-                    shown[a] += bones.rotation(body.region_weights().row(a)) * d;
+                    shown[a] += bones.rotation(body.region_weights().row(a)) * (d * share);
                 }
             }
         }
+    }
+
+    /// Returns the displacements with bones at a pose: those of the present, or those left after a frame of `dt` seconds. `None`: nothing
+    /// fades.
+    pub fn shape<'a>(
+        &self,
+        body: &'a Body,
+        bones: &BonePoses,
+        dt: Option<f64>,
+    ) -> Option<FadedShape<'a>> {
+        if self.0.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let shares = dt.map_or([1.0; 3], |dt| self.shares_left(dt, body.size()));
+        let mut shape = WholeShape::default();
+        self.add_shares(shares, &mut shape, body, bones);
+        Some(FadedShape { body, shape })
     }
 
     /// Adds what a shape was before, less what it is now.

@@ -17,6 +17,8 @@ mod switching;
 mod whole_shape;
 mod within;
 
+pub(super) use fading::FadedShape;
+
 use super::body_step::FrameDrive;
 use super::forces::NodalForces;
 use super::methods::stepper::NodalState;
@@ -27,6 +29,7 @@ use crate::Vec3;
 use crate::basis::{ActiveSet, MAX_LEVELS};
 use crate::body::Body;
 use crate::contact::PreparedContact;
+use crate::skeleton::BonePoses;
 use fading::Fading;
 use std::sync::Arc;
 use strain::{StrainMeasure, StrainPeaks};
@@ -105,6 +108,11 @@ impl Adapting {
     /// Returns the displayed shape.
     pub fn shown(&self) -> &WholeShape {
         &self.shown
+    }
+
+    /// Returns what fades of the displayed shape with bones at a pose: at present, or after a frame of `dt` seconds. `None`: nothing.
+    pub fn faded(&self, bones: &BonePoses, dt: Option<f64>) -> Option<FadedShape<'_>> {
+        self.fading.shape(&self.whole, bones, dt)
     }
 
     /// Keeps the present set from now on.

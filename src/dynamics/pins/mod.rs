@@ -22,13 +22,15 @@
 //! [reported](DroppedPin); if the target of a dropped one differs from that combination of targets, the error names the pins.
 //!
 //! **Shown flesh.** The target of a vertex of the skin is where the vertex is *shown*: skin, bent joints and the bound of the flesh
-//! map included. That of a place inside the flesh is its place in the lattice.
+//! map included. That of a place inside the flesh is its place in the lattice. Where details of flesh that adapts fade out of the
+//! displayed shape, goals take off what is left of them.
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `pin` | pins and their points, as callers give them |
 //! | `point` | pinned points: their functions, what is shown there, compliance |
 //! | `path` | targets within a frame |
+//! | `faded` | what fades at pinned points |
 //! | `ranks` | dependent rows and conflicts |
 //! | `solver`, `flesh` | the Schur complement; flesh that pins hold |
 //! | `rest` | balances of pinned flesh |
@@ -36,6 +38,7 @@
 //! | `held`, `system` | a pin with its path and state; all pins of a body |
 //! | `simulation` | pins of a simulation |
 
+mod faded;
 mod flesh;
 mod held;
 mod path;

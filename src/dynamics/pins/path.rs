@@ -71,7 +71,7 @@ impl PinPath {
         let zero = ZeroSway {
             own: between(from.own, to.own),
             shown: between(from.shown, to.shown),
-            bounded: to.bounded,
+            ..to
         };
         let own = point.own_of_shown(&zero, self.target(s));
         let strength = self.strength(s);

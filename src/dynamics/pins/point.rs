@@ -54,6 +54,18 @@ pub(super) struct ZeroSway {
     pub shown: Vec3,
     /// Whether the bound of the flesh map applies.
     pub bounded: bool,
+    /// Share of the joints' elastic shape in what is shown.
+    pub bent: f64,
+}
+
+impl ZeroSway {
+    /// Flesh that is shown where the method has it.
+    const PLAIN: Self = Self {
+        own: Vec3::new(0.0, 0.0, 0.0),
+        shown: Vec3::new(0.0, 0.0, 0.0),
+        bounded: false,
+        bent: 1.0,
+    };
 }
 
 impl HeldPoint {
@@ -78,8 +90,7 @@ impl HeldPoint {
                 if vertex as usize >= count {
                     return Err(SimulationError::PinVertex { vertex, count });
                 }
-                let row = body.embedding().row(vertex as usize);
-                let row: BasisRow = row.map(|(a, value)| (a as u32, value)).collect();
+                let row = find_row(body, point).unwrap_or_default();
                 let bound = body
                     .flesh()
                     .map(|map| map.bound(vertex as usize, body.size()));
@@ -94,8 +105,8 @@ impl HeldPoint {
                 {
                     return Err(outside);
                 }
-                let cell = body.lattice().locate(place).ok_or(outside)?;
-                (body.basis().row(cell, place), None, SwayBound::UNLIMITED)
+                let row = find_row(body, point).ok_or(outside)?;
+                (row, None, SwayBound::UNLIMITED)
             }
         };
         let pattern = body.pattern();
@@ -189,7 +200,7 @@ impl HeldPoint {
         (pose, skinned): (&Pose, &SkinnedLattice),
     ) -> Result<ZeroSway, SimulationError> {
         if !shape.has_sway() {
-            return Ok(ZeroSway::default());
+            return Ok(ZeroSway::PLAIN);
         }
         let hyperelastic = method == Method::Hyperelastic;
         let lift = match self.vertex {
@@ -199,7 +210,7 @@ impl HeldPoint {
             _ => None,
         };
         let Some(bends) = shape.bends() else {
-            return Ok(ZeroSway::default());
+            return Ok(ZeroSway::PLAIN);
         };
         let bent = self.position(&bends.balance_at(body, pose)?.places);
         let share = if hyperelastic { 0.0 } else { share };
@@ -219,6 +230,7 @@ impl HeldPoint {
             own,
             shown: self.relative(skinned, shown),
             bounded: self.vertex.is_some(),
+            bent: if skin.is_some() { share } else { 1.0 },
         })
     }
 
@@ -270,5 +282,19 @@ impl HeldPoint {
             false => 1.0,
         };
         shown * (factor / f64::from(self.bound.share))
+    }
+}
+
+/// Returns the functions of a body with their values at a point; `None`: the lattice does not contain it.
+pub(super) fn find_row(body: &Body, point: PinPoint) -> Option<BasisRow> {
+    match point {
+        PinPoint::Vertex(vertex) => {
+            let row = body.embedding().row(vertex as usize);
+            Some(row.map(|(a, value)| (a as u32, value)).collect())
+        }
+        PinPoint::Place(place) => {
+            let cell = body.lattice().locate(place)?;
+            Some(body.basis().row(cell, place))
+        }
     }
 }

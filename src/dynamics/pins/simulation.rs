@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pins of a simulation: added, moved and removed between frames, and held in every step.
 
-use super::held::PresentTarget;
+use super::faded::FadedFlesh;
+use super::held::{HeldPin, PresentTarget};
 use super::path::PinPath;
 use super::pin::{DroppedPin, Pin, PinId, PinPoint};
-use super::point::HeldPoint;
+use super::point::{HeldPoint, ZeroSway};
 use super::ranks::split_rigid;
 use super::system::PinSystem;
 use crate::Vec3;
+use crate::dynamics::adapting::Adapting;
 use crate::dynamics::body_step::BodyStep;
 use crate::dynamics::methods::stepper::{NodalState, SplitStep, Step};
 use crate::dynamics::skinned::SkinnedLattice;
@@ -114,11 +116,15 @@ impl Simulation {
     /// # Errors
     /// The point is outside the flesh or held by bones; the simulation has not been reset.
     pub fn point_position(&mut self, point: PinPoint) -> Result<Vec3, SimulationError> {
-        let point = HeldPoint::at(&self.body, point)?;
-        self.shown_position(&point)
+        let held = HeldPoint::at(&self.body, point)?;
+        self.shown_position(&held, point)
     }
 
-    fn shown_position(&mut self, point: &HeldPoint) -> Result<Vec3, SimulationError> {
+    fn shown_position(
+        &mut self,
+        point: &HeldPoint,
+        named: PinPoint,
+    ) -> Result<Vec3, SimulationError> {
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let (method, share) = (self.settings.method, self.settings.elastic_joints);
         let zero = point.zero_sway(
@@ -126,6 +132,8 @@ impl Simulation {
             (&mut self.shape, share),
             (&history.pose, &self.now),
         )?;
+        let faded = faded_flesh(self.adapting.as_deref(), &self.now, (None, share));
+        let zero = faded.map_or(zero, |faded| faded.add_to(zero, (point, named), &self.now));
         let own = point.relative(&self.now, point.position(&self.nodes.positions));
         Ok(point.placed(&self.now, point.shown_of_own(&zero, own)))
     }
@@ -165,16 +173,23 @@ impl Simulation {
         };
         end.set(body, method, motion.end_pose())?;
         let share = self.settings.elastic_joints;
+        let adapting = self.adapting.as_deref();
+        let ends = [
+            (&history.pose, &self.now, None),
+            (motion.end_pose(), &end, Some(dt)),
+        ];
+        let faded = ends.map(|(_, at, dt)| faded_flesh(adapting, at, (dt, share)));
         for held in &mut self.pins.pins {
             let (point, of) = (&held.point, (&**body, method));
-            let from = (&history.pose, &self.now);
-            let from = point.zero_sway(of, (&mut self.shape, share), from)?;
-            let to = (motion.end_pose(), &end);
-            let to = point.zero_sway(of, (&mut self.shape, share), to)?;
+            let mut zero = [ZeroSway::default(); 2];
+            for (zero, (pose, at, _)) in zero.iter_mut().zip(ends) {
+                *zero = point.zero_sway(of, (&mut self.shape, share), (pose, at))?;
+            }
             let begun = match &held.present {
                 Some(present) => point.relative(&self.now, present.target),
                 None => {
                     let own = point.relative(&self.now, point.position(&self.nodes.positions));
+                    let from = add_faded(&faded[0], zero[0], held, &self.now);
                     point.shown_of_own(&from, own)
                 }
             };
@@ -185,12 +200,18 @@ impl Simulation {
             held.path = PinPath {
                 targets: [begun, target],
                 slopes: [before.map_or(mean, |velocity| velocity * dt), mean],
-                zero: [from, to],
+                zero,
                 strengths: [strength, held.pin.strength],
             };
         }
+        // Whether targets conflict does not depend on what fades.
         self.pins.set_goals(&end, 1.0);
         let checked = self.pins.check_targets(&end.places, self.body.size());
+        for held in &mut self.pins.pins {
+            for (k, (_, at, _)) in ends.into_iter().enumerate() {
+                held.path.zero[k] = add_faded(&faded[k], held.path.zero[k], held, at);
+            }
+        }
         self.pins.end = Some(end);
         checked
     }
@@ -207,11 +228,17 @@ impl Simulation {
         let (body, method) = (&self.body, self.settings.method);
         let share = self.settings.elastic_joints;
         let mut skinned = SkinnedLattice::new(body)?;
-        for (k, pose) in [&history.before, motion.end_pose()].into_iter().enumerate() {
+        let ends = [
+            (&history.before, None),
+            (motion.end_pose(), Some(history.duration)),
+        ];
+        for (k, (pose, dt)) in ends.into_iter().enumerate() {
             skinned.set(body, method, pose)?;
+            let faded = faded_flesh(self.adapting.as_deref(), &skinned, (dt, share));
             for held in &mut self.pins.pins {
                 let (of, at) = ((&**body, method), (pose, &skinned));
-                held.path.zero[k] = held.point.zero_sway(of, (&mut self.shape, share), at)?;
+                let zero = held.point.zero_sway(of, (&mut self.shape, share), at)?;
+                held.path.zero[k] = add_faded(&faded, zero, held, &skinned);
             }
         }
         self.pins.end = Some(skinned);
@@ -235,6 +262,29 @@ impl Simulation {
                 velocity: (gone >= 1.0 && dt > 0.0).then(|| path.slopes[1] / dt),
             });
         }
+    }
+}
+
+/// Returns what fades with bones at a pose: at present, or after a frame of `dt` seconds. `share` of the joints' own shape is shown.
+fn faded_flesh<'a>(
+    adapting: Option<&'a Adapting>,
+    skinned: &SkinnedLattice,
+    (dt, share): (Option<f64>, f64),
+) -> Option<FadedFlesh<'a>> {
+    let faded = adapting?.faded(skinned.bones(), dt)?;
+    Some(FadedFlesh::new(faded, share))
+}
+
+/// Returns zero sway at a pin with what fades there, if anything does.
+fn add_faded(
+    faded: &Option<FadedFlesh>,
+    zero: ZeroSway,
+    held: &HeldPin,
+    skinned: &SkinnedLattice,
+) -> ZeroSway {
+    match faded {
+        Some(faded) => faded.add_to(zero, (&held.point, held.pin.point), skinned),
+        None => zero,
     }
 }
 

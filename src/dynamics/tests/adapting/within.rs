@@ -31,8 +31,7 @@ fn details_come_within_frames() {
             sim.advance(&bent_pose(&bar, 0.05), 1.0 / 24.0, None, None)
                 .unwrap();
             let gap = (sim.point_position(point).unwrap() - target).norm();
-            // What fades is shown at the point, too.
-            assert!(gap < 1e-5 * body.size(), "{method:?} {gap}");
+            assert!(gap < 1e-8 * body.size(), "{method:?} {gap}");
             (shown(&sim).swap_remove(0), sim.active_functions())
         };
         let (exact, all) = run(&uniform, false);
