@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bmesh
 import bpy
 import numpy as np
 import pytest
@@ -310,13 +311,10 @@ def test_weights_survive_renamed_bones_and_cut_meshes(dancer):
     rig.data.bones[helpers_of(rig)[0]].name = "Renamed"
     mesh = body.data
     activate(body)
-    for vertex in mesh.vertices:
-        vertex.select = vertex.index >= len(mesh.vertices) - 10
-    for polygon in mesh.polygons:
-        polygon.select = False
     bpy.ops.object.mode_set(mode="EDIT")
-    bpy.ops.mesh.select_mode(type="VERT")
-    bpy.ops.mesh.delete(type="VERT")
+    edited = bmesh.from_edit_mesh(mesh)
+    bmesh.ops.delete(edited, geom=list(edited.verts)[-10:], context="VERTS")
+    bmesh.update_edit_mesh(mesh)
     bpy.ops.object.mode_set(mode="OBJECT")
     part("scene.helper_weights").hide(body)
     renamed = [[("Torso" if name == "Spine" else name, weight) for name, weight in row] for row in before]
