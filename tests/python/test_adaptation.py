@@ -133,4 +133,26 @@ def test_pin_refines_within_frame(body, poses):
     moved.pin(vertex, held)
     moved.advance(poses[0], 1.0 / FPS)
     assert moved.active_functions > before
-    np.testing.assert_allclose(np.array(moved.positions())[vertex], held, atol=1e-5)
+    np.testing.assert_allclose(np.array(moved.positions())[vertex], held, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "share"), [("hyperelastic", 1.0), ("hyperelastic", 0.4), ("warped", 1.0), ("warped", 0.4)]
+)
+def test_pin_holds_while_functions_leave(body, poses, method, share):
+    """A pinned vertex is shown at its target in every frame, also while what former functions displaced fades beside it."""
+    moved = thew.Simulation(body, **{**SETTINGS, "method": method}, elastic_joints=share)
+    moved.reset(poses[-1])
+    skin = np.array(moved.positions())
+    vertex = int(skin[:, 2].argmax())
+    size = np.linalg.norm(np.ptp(skin, axis=0))
+    pin, counts, gaps = moved.pin(vertex, skin[vertex]), [], []
+    pull = np.concatenate([np.linspace(0.0, 0.03, 6), np.linspace(0.03, 0.0, 6), np.zeros(24)]) * size
+    for out in pull:
+        target = skin[vertex] + [0.0, 0.3 * out, out]
+        moved.move_pin(pin, target)
+        moved.advance(poses[-1], 1.0 / FPS)
+        counts.append(moved.active_functions)
+        gaps.append(np.linalg.norm(np.array(moved.positions())[vertex] - target) / size)
+    assert min(np.diff(counts)) < 0 < max(np.diff(counts))
+    assert max(gaps) < 1e-6
