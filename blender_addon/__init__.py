@@ -30,6 +30,7 @@ from .saved import bones, properties
 from .ui import (
     contact_overlay,
     export_panel,
+    ghost_overlay,
     hand_overlay,
     hand_panel,
     keyframed_overlay,
@@ -57,6 +58,7 @@ OVERLAYS = [
         limb_overlay,
         hand_overlay,
         twist_overlay,
+        ghost_overlay,
         pin_overlay,
     )
     for drawn in module.OVERLAYS

@@ -12,7 +12,7 @@ use thew::dynamics::Method;
 use thew::mrep::{Atom, Boundary, Figure, Model};
 use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
-use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
+use thew::rig::{self, BoneRef, Guide, Rig, Sample, Sculpt, SculptPoint, Template, TemplateKind};
 use thew::shot::Shot;
 use thew::skeleton::Pose;
 use thew::store;
@@ -249,10 +249,25 @@ pub fn rig_seeds() -> Vec<Vec<u8>> {
     let path = scratch("seed");
     rig::save(&path, &rigs, None, &Silent).expect("it can be saved");
     rig::save(&scratch("seed2"), &rigs[..1], Some(brick()), &Silent).expect("it can be saved");
-    vec![
-        std::fs::read(&path).expect("it is there"),
-        std::fs::read(scratch("seed2")).expect("it is there"),
-    ]
+    rig::save(&scratch("seed3"), &[sculpted_seed()], None, &Silent).expect("it can be saved");
+    ["seed", "seed2", "seed3"]
+        .map(|name| std::fs::read(scratch(name)).expect("it is there"))
+        .to_vec()
+}
+
+/// Returns a sculpted rig of two points of the brick's skin.
+fn sculpted_seed() -> Rig {
+    let turns = vec![("upper".into(), Vec3::new(0.0, 0.4, 0.1))];
+    let point = |x: f64| SculptPoint {
+        place: Vec3::new(x, 0.1, 0.2),
+        area: 0.01,
+        bone: 0,
+        offset: Vec3::new(0.0, 0.02, 0.0),
+    };
+    let points = vec![point(0.2), point(0.4)];
+    let sculpt = Sculpt::new(turns, vec!["upper".into()], points, 0.1).expect("a sculpt");
+    let samples = vec![(0.0, 1.0, Sculpt::default()), (1.0, 1.0, sculpt)];
+    Rig::sculpted("Sculpt", samples).expect("a rig")
 }
 
 /// The first byte: which format; of TetGen's two files the first ends at a NUL.

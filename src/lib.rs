@@ -43,6 +43,7 @@
 //! | [`dynamics`] | simulations, one file per method of motion, and static equilibrium |
 //! | [`contact`] | flesh against itself, other bodies and colliders; cells near inversion |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
+//! | [`correspond`] | two characters: pairs of bones, the map from one to the other, rigs and poses carried along it |
 //! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, relaxation of shapes |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
@@ -70,6 +71,7 @@ pub mod basis;
 pub mod body;
 pub mod clip;
 pub mod contact;
+pub mod correspond;
 mod disk;
 pub mod dynamics;
 pub mod elasticity;

@@ -39,6 +39,7 @@ ALIKE = {
         "other_flesh",
         "other_flesh_kept",
         "rig_characters",
+        "rig_copy",
         "rig_tools",
         "shots",
     )

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies rigs from the limbs of one character to those of another.
+"""Copies rigs from one character to another.
 
-Places are transferred by figural coordinates, directions by the limb's own axes, sizes by its thickness, and strengths
-so that flesh yields in proportion. Everything is computed before anything is written.
+On limbs that both have, places are transferred by figural coordinates, directions by the limb's own axes, sizes by its thickness, and
+strengths so that flesh yields in proportion. Other rigs go by the bones (`retargeting`). Everything is computed before anything is written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import bpy
@@ -17,6 +18,7 @@ from ..logic.bone_names import are_on_opposite_sides
 from ..logic.errors import Refusal, sentence
 from ..logic.limb_places import LimbMap
 from ..logic.names import describe
+from ..logic.native import core
 from ..logic.picking import Picker
 from ..logic.sentences import plural
 from ..rigs import pushers, rigging
@@ -44,18 +46,28 @@ class RigCopy:
 
 
 @dataclass
+class SculptCopy:
+    """A sculpted rig as it will be on the other character: its shapes as saved text."""
+
+    rig: ThewRig
+    sculpt: str
+    double: bool  # a rig like it is there already
+
+
+@dataclass
 class CopyReport:
     """The result of a transfer."""
 
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
+    bones: str = ""  # a clause: how the skins match, where rigs went by bones
     omissions: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
     def message(self, target: bpy.types.Object) -> str:
         """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
-        where = ", ".join(f"“{name}”" for name in self.limbs)
+        where = ", ".join([*(f"“{name}”" for name in self.limbs), *([self.bones] if self.bones else [])])
         return (
             "; ".join(
                 [f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.omissions]
@@ -64,37 +76,24 @@ class CopyReport:
         )
 
 
-def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> CopyReport:
-    """Copies every rig on a limb of `source` to the same place on the corresponding limb of `target`."""
+def carry(context, source: bpy.types.Object, target: bpy.types.Object, link_of: Callable | None = None) -> CopyReport:
+    """Copies every rig on a limb of `source` to the same place on the corresponding limb of `target`.
+
+    `link_of(here, there)`: returns the `CharacterLink` by which all other rigs are copied. None: they are left out.
+    """
     if source == target:
         raise Refusal(f"{describe(source)} cannot carry rigs to itself: select another mesh to carry from")
     if not len(source.thew.rigs):
         raise Refusal(f"{describe(source)} has no rigs: add one first")
-    matched = limbs.limb_pairs(source, target)
+    matched = limbs.limb_pairs(source, target) if link_of is None else limbs.common_limbs(source, target)
     here, there = (LimbOwner(obj, jobs.with_body(obj, context.scene, context.view_layer)) for obj in (source, target))
-    report, pairs, planned = CopyReport(), {}, []
-    for rig in source.thew.rigs:
-        try:
-            attachment = checked_attachment(here, rig)
-        except Refusal as error:
-            report.omissions.append(
-                f"“{rig.name}” is left out, as it does not push: {sentence(str(error)).rstrip('.')}"
-            )
-            continue
-        limb = limb_of(here, attachment, [ours for ours, _ in matched])
-        partner = next((theirs for ours, theirs in matched if ours == limb), None)
-        if partner is None:
-            on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} does not have,"
-            report.omissions.append(f"“{rig.name}” hangs on {on} and is left out")
-            continue
-        if limb.name not in pairs:
-            pairs[limb.name] = limb_pair(here, there, limb, partner)
-        planned.append(plan(here, there, pairs[limb.name], rig, attachment))
+    report, link = CopyReport(), None if link_of is None else link_of(here, there)
+    planned, pairs = plan_rigs(here, there, matched, link, report)
     if not planned:
         raise Refusal(
             f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.omissions)}"
         )
-    bones = {}
+    bones = link.bones() if report.bones else {}
     for ours, theirs in matched:
         one, other = here.chain(ours), there.chain(theirs)
         if len(one) == len(other):
@@ -121,6 +120,38 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> CopyRe
     new = list(target.thew.rigs)[before[0] :]
     report.warnings += [text for rig in new for text in (rig.problem or rig.note,) if text]
     return report
+
+
+def plan_rigs(
+    here: LimbOwner, there: LimbOwner, matched, link, report: CopyReport
+) -> tuple[list[RigCopy | SculptCopy], dict[str, LimbPair]]:
+    """Returns every rig of one side as it will be on the other, and the pairs of limbs by name that they need; reports those left out."""
+    planned, pairs = [], {}
+    for rig in here.obj.thew.rigs:
+        try:
+            attachment = checked_attachment(here, rig)
+        except Refusal as error:
+            reason = sentence(str(error)).rstrip(".")
+            report.omissions.append(f"“{rig.name}” is left out, as it does not push: {reason}")
+            continue
+        limb, partner = None, None
+        if rig.kind == "FORCE":  # sculpted rigs hang on no limb
+            limb = limb_of(here, attachment, [ours for ours, _ in matched])
+            partner = next((theirs for ours, theirs in matched if ours == limb), None)
+        if partner is not None:
+            if limb.name not in pairs:
+                pairs[limb.name] = limb_pair(here, there, limb, partner)
+            planned.append(plan(here, there, pairs[limb.name], rig, attachment))
+        elif link is not None:
+            report.bones = link.message()
+            try:
+                planned.append(link.plan(rig, attachment))
+            except core().CorrespondenceError as error:
+                report.omissions.append(f"“{rig.name}” is left out: {sentence(str(error)).rstrip('.')}")
+        else:
+            on = "no limb" if limb is None else f"“{limb.name}”, which {describe(there.obj)} does not have,"
+            report.omissions.append(f"“{rig.name}” hangs on {on} and is left out")
+    return planned, pairs
 
 
 def limb_pair(here: LimbOwner, there: LimbOwner, ours: ThewLimb, theirs: ThewLimb) -> LimbPair:
@@ -206,7 +237,7 @@ def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attach
 # writing ------------------------------------------------------------------------------------------------------------------
 
 
-def write(there: LimbOwner, carried: RigCopy) -> None:
+def write(there: LimbOwner, carried: RigCopy | SculptCopy) -> None:
     """Adds a transferred rig to the end of the list."""
     obj = there.obj
     rig = new_rig(obj, carried.rig.name)
@@ -214,6 +245,9 @@ def write(there: LimbOwner, carried: RigCopy) -> None:
     with quiet_edits():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
         rig.problem = rig.note = ""
+        if isinstance(carried, SculptCopy):
+            rig.sculpt = carried.sculpt
+            return
         rigging.attach(obj, there.flesh, rig, carried.attachment)
         set_values(rig, carried.row)
         set_values(rig.pull.preferred, carried.preferred)

@@ -208,15 +208,20 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
     return [theirs.name for _, theirs in pairs], touched, painted
 
 
+def common_limbs(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
+    """Returns the pairs of limbs of the same name, or the only one of either side; none where nothing fits."""
+    if len(source.thew.limbs) == 1 and len(target.thew.limbs) == 1:
+        return [(source.thew.limbs[0], target.thew.limbs[0])]
+    named = {limb.name: limb for limb in source.thew.limbs}
+    return [(named[limb.name], limb) for limb in target.thew.limbs if limb.name in named]
+
+
 def limb_pairs(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
     """Returns the pairs of limbs that belong together: those of the same name, or the only one of either side."""
     for obj in (source, target):
         if not obj.thew.limbs:
             raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
-    if len(source.thew.limbs) == 1 and len(target.thew.limbs) == 1:
-        return [(source.thew.limbs[0], target.thew.limbs[0])]
-    named = {limb.name: limb for limb in source.thew.limbs}
-    pairs = [(named[limb.name], limb) for limb in target.thew.limbs if limb.name in named]
+    pairs = common_limbs(source, target)
     if not pairs:
         raise Refusal(
             f"No limb of {describe(target)} has the name of one of {describe(source)}: give those that belong "

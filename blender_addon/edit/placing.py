@@ -162,6 +162,7 @@ def write_template(
     A new rig does nothing at control 0 and is as placed at control 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
+    rigging.require_template(rig)
     rigging.attach(posed.obj, posed.flesh, rig, placement.attachment(kind))
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")

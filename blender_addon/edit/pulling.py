@@ -45,6 +45,7 @@ class SkinPull:
         if rig is None:
             raise Refusal(f"{describe(obj)} has no active rig to pull with: place one on it, or choose one in the list")
         index = obj.thew.active_rig
+        rigging.require_template(rig)
         if not are_in_force(obj)[index]:
             raise Refusal(f"The rig “{rig.name}” is switched off: switch it on to pull with it")
         self.stand, self.index = stand, index

@@ -15,7 +15,6 @@ from . import (
     keyframed,
     keyframed_list,
     keyframed_model,
-    limb_rigs,
     limb_shape,
     limbs,
     mend,
@@ -26,8 +25,10 @@ from . import (
     remove,
     restart,
     ride,
+    rig_copy,
     rig_files,
     rigs,
+    sculpt,
     simulate,
     skeleton,
     switch,
@@ -38,8 +39,8 @@ from . import (
 
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
-    keyframed, keyframed_list, keyframed_model, limbs, pin, limb_rigs, limb_shape, export_cache, wrinkles, twist,
-    hand_lattice, skeleton,
+    keyframed, keyframed_list, keyframed_model, limbs, pin, rig_copy, limb_shape, export_cache, wrinkles, twist,
+    hand_lattice, skeleton, sculpt,
 )  # fmt: skip
 
 #: All operators, by their names.

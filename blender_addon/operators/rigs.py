@@ -14,7 +14,7 @@ from ..live import jobs, target
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
-from ..rigs import drivers, measures
+from ..rigs import drivers, measures, rigging
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import guide_property, template_property
@@ -143,6 +143,7 @@ class THEW_OT_rig_record(RigEdit, bpy.types.Operator):
         index = self.place(obj)
         context.view_layer.update()  # a script may just have moved the driver of the control
         rig = obj.thew.rigs[index]
+        rigging.require_template(rig)
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")
         record(rig)

@@ -16,6 +16,7 @@ from mathutils import Matrix, Quaternion, Vector
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.sculpted_rigs import widest_turns
 from ..saved.rigs import ThewRig
 from ..scene import animation, rig_controls
 from ..scene.bind_pose import BindPose
@@ -71,9 +72,12 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint below.
 
     A rig along its bone swells as the next joint bends, a biceps with the forearm. One near the bone's head sits at the
-    joint where the bone itself turns.
+    joint where the bone itself turns. A sculpted rig takes the bone that turns most in its pose.
     """
     armature = armature_of(obj)
+    if rig.kind == "SCULPTED":
+        bones = () if armature is None else armature.data.bones
+        return next((bone for bone in widest_turns(rig.sculpt) if bone in bones), "")
     bone = None if armature is None else armature.data.bones.get(carrying_bone(obj, rig))
     if bone is None:
         return ""

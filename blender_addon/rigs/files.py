@@ -11,6 +11,7 @@ import os
 import bpy
 import numpy as np
 
+from ..logic import sculpted_rigs
 from ..logic.errors import Refusal, sentence
 from ..logic.names import free_name
 from ..logic.native import core
@@ -69,6 +70,11 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     """Copies a native rig into a rig of `obj`."""
     place, mirrored = flesh.place, mirrors(flesh.bind_pose.mesh_matrix)
     rig.name = free_name(native.name, taken)
+    if native.kind == "sculpted":
+        rig.kind, rig.strength_by = "SCULPTED", "FORCE"
+        rig.sculpt = sculpted_rigs.saved_text(core(), native, place)
+        rig.control = rig.at = native.samples[-1][0] if native.samples else 1.0
+        return
     rig.template = native.template.kind.upper()
     guide = native.guide
     kind = {"BoneGuide": "BONE", "SkinGuide": "SKIN", "FreeGuide": "FREE"}[type(guide).__name__]

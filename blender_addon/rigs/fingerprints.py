@@ -25,7 +25,9 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     armature, moved, broken = armature_of(obj), are_animated(obj), broken_drivers(obj)
     prints = []
     for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
-        if rig.guide == "BONE":
+        if rig.kind == "SCULPTED":
+            hangs = (rig.sculpt,)
+        elif rig.guide == "BONE":
             hangs = (find_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":
             hangs = (rig.face, rig.face_token, tuple(rig.barycentric))

@@ -19,6 +19,7 @@ def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
 
     Raises a `Refusal` if the flesh does not yield to the rig.
     """
+    rigging.require_template(rig)
     unit = flesh.place.metres_per_unit
 
     def amount_of(native, row: tuple[float, ...]) -> float:

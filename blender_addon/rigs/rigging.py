@@ -14,6 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..logic import sculpted_rigs
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import core
@@ -73,13 +74,25 @@ class Attachment:
 
 
 @dataclass(frozen=True)
+class SculptAttachment:
+    """A sculpted rig as the core's text, in metres: poses, and points of the skin. It hangs on nothing."""
+
+    samples: str
+    guide: str = "SCULPT"
+
+    def native(self, thew: Any, _parameters=None, _samples=(), name: str = "Rig") -> Any:
+        """Returns the `thew.Rig`."""
+        return sculpted_rigs.native_rig(thew, self.samples, name)
+
+
+@dataclass(frozen=True)
 class ResolvedRig:
     """A rig with its attachment found, or with a sentence that says why it cannot push."""
 
     index: int  # in `Object.thew.rigs`
     name: str
     on: bool  # enabled, with regard to solo
-    attachment: Attachment | None
+    attachment: Attachment | SculptAttachment | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
     control: float | None  # `None`: keyed or driven
@@ -96,6 +109,8 @@ class ResolvedRig:
 
         Raises the native error that says what is wrong with its numbers.
         """
+        if isinstance(self.attachment, SculptAttachment):
+            return self.attachment.native(thew, name=self.name)
         rows = [values for _, values in self.samples] or [self.values]
         given = [native_parameters(self.attachment.names, row, metres_per_unit, self.by_yield) for row in rows]
         yields = [parameters["strength"] for parameters in given]
@@ -176,7 +191,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
 
 def find_attachment(
     obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None = None
-) -> Attachment:
+) -> Attachment | SculptAttachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
     return FINDERS_BY_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
 
@@ -231,8 +246,25 @@ def find_force_attachment(
     return Attachment(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
 
 
+def find_sculpt(obj, _character, _bind_pose, place: MetricSpace, rig: ThewRig, _faces) -> SculptAttachment:
+    """Returns the shapes of a sculpted rig in metres."""
+    if armature_of(obj) is None:
+        raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
+    try:
+        origin = tuple(float(x) for x in place.origin)
+        return SculptAttachment(sculpted_rigs.core_text(rig.sculpt, origin, place.metres_per_unit))
+    except Refusal as error:
+        raise Refusal(f"The rig “{rig.name}” cannot push. {error}") from error
+
+
 #: The attachment of a rig, by its kind.
-FINDERS_BY_KIND = {"FORCE": find_force_attachment}
+FINDERS_BY_KIND = {"FORCE": find_force_attachment, "SCULPTED": find_sculpt}
+
+
+def require_template(rig: ThewRig) -> None:
+    """Refuses a rig without a template and sliders."""
+    if rig.kind != "FORCE":
+        raise Refusal(f"The rig “{rig.name}” is sculpted and has no template: sculpt another shape to change it")
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
@@ -286,7 +318,7 @@ def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
     """Returns a rig for a file, with its bone by name even if that is gone. Raises a `Refusal` if its face is gone."""
     samples, values = recorded_samples(rig), slider_values(rig)
     check_numbers(rig, samples, values)
-    if rig.guide == "BONE":
+    if rig.kind == "FORCE" and rig.guide == "BONE":
         armature = armature_of(obj)
         attachment = Attachment(
             rig.template, "BONE", bone=(find_bone(armature, rig) if armature is not None else "") or rig.bone

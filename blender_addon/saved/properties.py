@@ -28,6 +28,7 @@ from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import pins as saved_pins
 from . import restarts as saved_restarts
+from . import retargeting as saved_retargeting
 from . import rigs as saved_rigs
 from .additions import ThewMade
 from .cache import CacheProperties
@@ -361,6 +362,7 @@ CLASSES = (
     *saved_limbs.CLASSES,
     *saved_pins.CLASSES,
     *saved_restarts.CLASSES,
+    *saved_retargeting.CLASSES,
     *saved_bakes.CLASSES,
     ThewMade,
     ThewSettings,

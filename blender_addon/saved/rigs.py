@@ -45,7 +45,10 @@ on_rig: list[Callable[[bpy.types.Object], None]] = []
 on_attachment: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
 #: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
-KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
+KINDS = (
+    ("FORCE", "Force", "Pushes with a force field that hangs on the character"),
+    ("SCULPTED", "Sculpted", "Brings the skin to a shape that was sculpted at a pose"),
+)
 #: Meanings of a strength. Rigs from versions that had only forces keep their forces.
 MEASURES = (
     ("YIELD", "Distance", "Largest yield of the skin; the force follows from the softness of the flesh there"),
@@ -227,6 +230,11 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
         default=(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         options={"HIDDEN"},
         update=_rig_edited,
+    )
+
+    # a sculpted rig
+    sculpt: StringProperty(
+        description="Poses and wanted offsets of points of the skin, see `logic.sculpted_rigs`", options={"HIDDEN"}
     )
 
     samples: CollectionProperty(type=ThewRigSample, description="Recorded samples, by rising control")

@@ -37,7 +37,10 @@ def is_quiet() -> bool:
 
 
 #: The sliders that a rig uses, by its kind.
-SLIDERS_BY_KIND = {"FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]}
+SLIDERS_BY_KIND = {
+    "FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide],
+    "SCULPTED": lambda rig: (),
+}
 
 
 def sliders_of(rig: ThewRig) -> tuple[str, ...]:

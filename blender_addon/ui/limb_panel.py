@@ -46,7 +46,7 @@ def draw_limbs(layout, _context, obj, width: int) -> None:
     layout.operator("thew.limb_paint", icon="BRUSH_DATA")
     row = layout.row(align=True)
     row.operator("thew.limb_carry", icon="COPYDOWN")
-    row.operator("thew.limb_carry_rigs", icon="FORCE_FORCE")
+    row.operator("thew.rig_copy", text="Copy Rigs", icon="FORCE_FORCE")
     layout.prop(obj.thew, "limb_lattice")
 
 

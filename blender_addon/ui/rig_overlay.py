@@ -83,8 +83,13 @@ def rig_lines(
     return place.world(lines), place.world(guide)
 
 
+def sculpt_lines(*_) -> tuple[np.ndarray, np.ndarray]:
+    """Returns no lines: a sculpted rig is the skin itself."""
+    return np.empty((0, 2, 3)), np.empty((0, 2, 3))
+
+
 #: Drawing function of a rig, by its kind.
-LINES_BY_KIND = {"FORCE": rig_lines}
+LINES_BY_KIND = {"FORCE": rig_lines, "SCULPTED": sculpt_lines}
 
 
 def rest_shape(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):

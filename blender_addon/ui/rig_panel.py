@@ -48,11 +48,12 @@ class THEW_MT_rigs(bpy.types.Menu):
     def draw(self, context):
         layout, obj = self.layout, target.target_mesh(context)
         rig = saved_rigs.active_rig(obj)
-        if rig is not None and obj.thew.made.flesh:
+        if rig is not None and rig.kind == "FORCE" and obj.thew.made.flesh:
             again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
             again.index, again.template, again.guide = obj.thew.active_rig, rig.template, rig.guide
         layout.operator("thew.rig_duplicate", icon="DUPLICATE")
         layout.separator()
+        layout.operator("thew.rig_copy", icon="FORCE_FORCE")
         layout.operator("thew.rig_export", icon="EXPORT")
         layout.operator("thew.rig_import", icon="IMPORT")
 
@@ -78,8 +79,9 @@ def draw_mouse_tools(layout, rig) -> None:
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
     row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
     part = row.row(align=True)
-    part.enabled = rig is not None
+    part.enabled = rig is not None and rig.kind == "FORCE"
     part.operator("thew.rig_pull", text="Pull", icon="VIEW_PAN")
+    layout.operator("thew.rig_from_shape", icon="SHAPEKEY_DATA")
 
 
 def draw_preferences(layout, rig) -> None:
@@ -175,30 +177,35 @@ def draw_samples(layout, rig) -> None:
     row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
 
 
-def draw_template(column, rig) -> None:
-    """Draws the force field."""
+def draw_force_rig(layout, obj, rig) -> None:
+    """Draws a force field: its template, guide and samples."""
+    column = layout.column(align=True)
     column.prop(rig, "template")
     by_yield = rig.strength_by == "YIELD"
     for name in TEMPLATE_SLIDERS[rig.template]:
         column.prop(rig, "yields" if name == "strength" and by_yield else name)
-
-
-#: Panel function of a rig, by its kind.
-DRAWING_BY_KIND = {"FORCE": draw_template}
-
-
-def draw_rig(layout, obj, rig, width: int) -> None:
-    """Draws one rig: its control, template, guide and samples."""
-    row = layout.row(align=True)
-    row.prop(rig, "control", slider=True)
-    row.operator("thew.rig_driver", text="", icon="DRIVER")
-
-    DRAWING_BY_KIND[rig.kind](layout.column(align=True), rig)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)
     draw_preferences(layout, rig)
     draw_force(layout, obj, rig)
+
+
+def draw_sculpted_rig(layout, _obj, _rig) -> None:
+    """Draws a sculpted rig, which has no sliders."""
+    layout.label(text="Sculpted: Control 1 is the whole shape", icon="SHAPEKEY_DATA")
+
+
+#: Panel function of a rig, by its kind.
+DRAWING_BY_KIND = {"FORCE": draw_force_rig, "SCULPTED": draw_sculpted_rig}
+
+
+def draw_rig(layout, obj, rig, width: int) -> None:
+    """Draws one rig: its control, and what its kind has."""
+    row = layout.row(align=True)
+    row.prop(rig, "control", slider=True)
+    row.operator("thew.rig_driver", text="", icon="DRIVER")
+    DRAWING_BY_KIND[rig.kind](layout, obj, rig)
     if rig.problem:
         box = layout.box().column(align=True)
         draw_text(box, rig.problem, width, icon="ERROR")

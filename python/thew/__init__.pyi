@@ -25,6 +25,7 @@ from . import rigging as rigging
 from . import spacetime as spacetime
 from . import tets as tets
 from ._errors import Cancelled as Cancelled
+from ._errors import CorrespondenceError as CorrespondenceError
 from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
 from ._errors import LatticeError as LatticeError
@@ -54,6 +55,9 @@ __all__ = [
     "Compressed",
     "Contact",
     "Contacts",
+    "Correspondence",
+    "CorrespondenceError",
+    "CorrespondenceReport",
     "Deformer",
     "Equilibrium",
     "FreeGuide",
@@ -94,6 +98,7 @@ __all__ = [
     "SpacetimeSettings",
     "StorageError",
     "Surface",
+    "SurfaceFitReport",
     "SurfaceReport",
     "Template",
     "TetError",
@@ -114,7 +119,10 @@ __all__ = [
     "equilibrium_forces",
     "extend_scene",
     "fit_gradient",
+    "fit_pose",
     "fit_rig",
+    "fit_surface",
+    "format_rigs",
     "gpu_adapters",
     "guides",
     "helper_bones",
@@ -122,6 +130,7 @@ __all__ = [
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
+    "parse_rigs",
     "read_mdd",
     "read_pc2",
     "read_vertex_texture",
@@ -311,6 +320,14 @@ class Skeleton:
         skin_weights: ArrayLike,
         pose: ArrayLike,
         blend: Literal["dual", "linear"] = "dual",
+    ) -> _Floats: ...
+    def fit_pose(
+        self,
+        points: ArrayLike,
+        skin_weights: ArrayLike,
+        targets: ArrayLike,
+        start: ArrayLike | None = None,
+        bones: Sequence[str | int] | None = None,
     ) -> _Floats: ...
     def __len__(self) -> int: ...
     def __copy__(self) -> Skeleton: ...
@@ -1398,6 +1415,15 @@ def fit_gradient(
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
 ) -> tuple[float, dict[str, float]]: ...
+def fit_pose(
+    body: Body,
+    points: Iterable[tuple[int, ArrayLike]],
+    gravity: ArrayLike | None = None,
+    method: _Method = "warped",
+    start: ArrayLike | None = None,
+    bones: Sequence[str | int] | None = None,
+    progress: _Progress | None = None,
+) -> _Floats: ...
 
 @final
 class Modes:
@@ -1782,6 +1808,45 @@ class FreeGuide:
     def __getnewargs_ex__(self) -> tuple[tuple[_Floats], dict[str, float]]: ...
 
 @final
+class Correspondence:
+    def __new__(
+        cls,
+        source_body: Body,
+        target_body: Body,
+        bones: Iterable[tuple[str | int, str | int]] | ArrayLike | None = None,
+        landmarks: ArrayLike | None = None,
+        names: bool = True,
+        progress: _Progress | None = None,
+    ) -> Correspondence: ...
+    @property
+    def bones(self) -> list[tuple[str, str]]: ...
+    @property
+    def pairs(self) -> _Indices: ...
+    @property
+    def costs(self) -> _Floats: ...
+    @property
+    def places(self) -> _Floats: ...
+    @property
+    def report(self) -> CorrespondenceReport: ...
+    def swapped_sides(self) -> _Indices: ...
+    def pose(self, pose: ArrayLike) -> _Floats: ...
+
+@final
+class CorrespondenceReport:
+    @property
+    def alone_in_source(self) -> list[str]: ...
+    @property
+    def alone_in_target(self) -> list[str]: ...
+    @property
+    def turned(self) -> bool: ...
+    @property
+    def mean_distance(self) -> float: ...
+    @property
+    def percentile_95(self) -> float: ...
+    @property
+    def inverted(self) -> float: ...
+
+@final
 class Rig:
     def __new__(
         cls,
@@ -1793,9 +1858,13 @@ class Rig:
     @property
     def name(self) -> str: ...
     @property
-    def template(self) -> Template: ...
+    def kind(self) -> Literal["force", "sculpted"]: ...
     @property
-    def guide(self) -> BoneGuide | SkinGuide | FreeGuide: ...
+    def template(self) -> Template | None: ...
+    @property
+    def guide(self) -> BoneGuide | SkinGuide | FreeGuide | None: ...
+    @property
+    def report(self) -> SurfaceFitReport | None: ...
     @property
     def samples(self) -> list[tuple[float, dict[str, float]]]: ...
     @property
@@ -1812,6 +1881,7 @@ class Rig:
         parameters: dict[str, float] | None = None,
     ) -> dict[str, float]: ...
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats: ...
+    def retarget(self, link: Correspondence) -> Rig: ...
     def compliance(
         self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None
     ) -> float: ...
@@ -1828,3 +1898,35 @@ class Rig:
 
 def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None: ...
 def load_rigs(path: str | PathLike[str], body: Body | None = None) -> list[Rig]: ...
+def format_rigs(rigs: Sequence[Rig]) -> str: ...
+def parse_rigs(text: str) -> list[Rig]: ...
+
+@final
+class SurfaceFitReport:
+    @property
+    def start(self) -> float: ...
+    @property
+    def left(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def smoothness(self) -> float: ...
+    @property
+    def inverted(self) -> int: ...
+
+def fit_surface(
+    body: Body,
+    pose: ArrayLike,
+    target: ArrayLike | Surface,
+    select: ArrayLike | None = None,
+    hold: float = 0.05,
+    smoothness: float | None = None,
+    steps: int = 1,
+    control: float = 1.0,
+    tolerance: float | None = None,
+    gravity: ArrayLike | None = None,
+    rest_forces: ArrayLike | None = None,
+    method: _Method = "warped",
+    progress: _Progress | None = None,
+    name: str = "Sculpt",
+) -> Rig: ...

@@ -71,6 +71,10 @@ class RigFileError(RigError, StorageError):
     """A malformed file of rigs. The text names the line and the key."""
 
 
+class CorrespondenceError(InputError):
+    """Two characters that do not correspond as asked, or a rig that does not go from one to the other. The text names bone or landmark."""
+
+
 class MRepError(InputError):
     """A medial model that is invalid, or that cannot be fitted or used. The text names the atom and the problem."""
 

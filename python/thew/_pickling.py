@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Errors for objects that cannot be pickled: they say, to `pickle` and to `copy`, what to do instead."""
+"""Pickles of rigs, which are texts, and errors for objects that cannot be pickled: they say what to do instead."""
 
 import copyreg
 import importlib
@@ -32,6 +32,8 @@ _INSTEAD = {
             "Collider",
             "Composite",
             "Contacts",
+            "Correspondence",
+            "CorrespondenceReport",
             "Deformer",
             "Equilibrium",
             "MRepFit",
@@ -42,6 +44,7 @@ _INSTEAD = {
             "RigFit",
             "Shell",
             "Spacetime",
+            "SurfaceFitReport",
             "SurfaceReport",
             "WigglySpline",
         ),
@@ -58,3 +61,10 @@ def _refuse(thing):
 
 for _name in _INSTEAD:
     copyreg.pickle(getattr(_thew, _name), _refuse)
+
+
+def _rig(text):
+    return _thew.parse_rigs(text)[0]
+
+
+copyreg.pickle(_thew.Rig, lambda rig: (_rig, (_thew.format_rigs([rig]),)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Rigging with forces: templates on guides, driven by controls, and their fits to points of the skin. [capell2006]
+"""Rigging with forces: templates on guides, driven by controls, and their fits to points of the skin; rigs sculpted from
+shapes of the skin. [capell2006]
 
     push = thew.rigging.Template("bump", radius=0.1, strength=2e4)
     rig = thew.rigging.Rig(push, thew.rigging.BoneGuide("Upper", along=0.5))
@@ -17,10 +18,15 @@ from . import (
     RigFileError,
     RigFit,
     SkinGuide,
+    SurfaceFitReport,
     Template,
     fit_gradient,
+    fit_pose,
     fit_rig,
+    fit_surface,
+    format_rigs,
     load_rigs,
+    parse_rigs,
     save_rigs,
 )
 
@@ -33,9 +39,14 @@ __all__ = [
     "RigFileError",
     "RigFit",
     "SkinGuide",
+    "SurfaceFitReport",
     "Template",
     "fit_gradient",
+    "fit_pose",
     "fit_rig",
+    "fit_surface",
+    "format_rigs",
     "load_rigs",
+    "parse_rigs",
     "save_rigs",
 ]

@@ -164,6 +164,7 @@ impl Body {
             joints: Arc::new(joints.map_or_else(OnceLock::new, OnceLock::from)),
             compliance: compliance::RestFactors::default(),
             merged_pieces: true,
+            identity: Arc::default(),
             nodal: super::nodal::CachedNodalForm::default(),
             bone_of_vertex,
             elements,

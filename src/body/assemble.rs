@@ -78,7 +78,7 @@ pub(super) fn assemble_body(
     let (own, vertices) = (settings.region_weights.as_ref(), lattice.vertices().len());
     let skin = embedded_skin(&embedding, vertices, &region_weights, own);
     let embedding = with_details(embedding, &basis, embed);
-    let size = super::body_size(surface, skeleton, &skin, &embedding, &basis);
+    let size = super::skin::body_size(surface, skeleton, &skin, &embedding, &basis);
     report_progress(progress, 1.0, "done")?;
     Ok(Body {
         skeleton: skeleton.clone(),
@@ -108,6 +108,7 @@ pub(super) fn assemble_body(
         joints: Arc::default(),
         compliance: super::compliance::RestFactors::default(),
         merged_pieces: false,
+        identity: Arc::default(),
         nodal: super::nodal::CachedNodalForm::default(),
         basis,
     })
@@ -390,7 +391,7 @@ fn pin_loose_parts(
     }
     let heading = heading(ingredients.surface, skeleton);
     let extent = |chosen: &dyn Fn(usize) -> bool| {
-        super::extent(embedding, basis.rest_shape(), heading, chosen)
+        super::skin::extent(embedding, basis.rest_shape(), heading, chosen)
     };
     let size = extent(&|_| true);
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();

@@ -48,6 +48,7 @@ mod tests;
 mod transfer;
 mod twist;
 
+pub(crate) use anatomy::SkinTree;
 pub use anatomy::{Anatomy, BodyPart, CharacterKind, PartName};
 pub use blocks::{CellBlocks, IntegralBlocks};
 pub use error::BodyError;
@@ -62,7 +63,6 @@ pub use twist::OwnTwist;
 
 use crate::basis::Basis;
 use crate::elasticity::{Elements, EnclosedFlesh, Material, TwistRegion};
-use crate::geometry::aabb;
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -139,9 +139,11 @@ pub struct Body {
     joints: Arc<OnceLock<JointShape>>,
     /// Compliance at rest, factored on first use.
     compliance: compliance::RestFactors,
-    /// Flesh in nodal functions, made on first use.
     /// Flag of merged pieces of elements, with which energies and linear forces differ a little where elements are coarse.
     merged_pieces: bool,
+    /// Sign by which a cache outside knows this body again.
+    identity: Arc<()>,
+    /// Flesh in nodal functions, made on first use.
     nodal: nodal::CachedNodalForm,
 }
 
@@ -344,6 +346,11 @@ impl Body {
         self.size
     }
 
+    /// Returns a sign that no other body has while it or a weak copy of it lives.
+    pub(crate) fn identity(&self) -> &Arc<()> {
+        &self.identity
+    }
+
     /// Returns the same body with another Young's modulus before paint, Pa. Twist stiffness is scaled with it.
     ///
     /// # Errors
@@ -396,6 +403,7 @@ impl Body {
             joints: self.joints.clone(),
             compliance: compliance::RestFactors::default(),
             merged_pieces: self.merged_pieces,
+            identity: Arc::default(),
             nodal: nodal::CachedNodalForm::default(),
         })
     }
@@ -469,29 +477,4 @@ impl Body {
             .filter(|&c| self.basis.elements(c).any(inverted))
             .count()
     }
-}
-
-/// Returns the size of a body, metres, leaving out vertices without faces and props far away.
-fn body_size(
-    surface: &Surface,
-    skeleton: &Skeleton,
-    skin: &SkinWeights,
-    embedding: &Embedding,
-    basis: &Basis,
-) -> f64 {
-    let mine = anatomy::body_vertices(surface, skeleton, skin);
-    let is = |i: usize| mine.get(i).copied().unwrap_or(true);
-    let heading = heading(surface, skeleton);
-    extent(embedding, basis.rest_shape(), heading, is)
-}
-
-/// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.
-fn extent(
-    embedding: &Embedding,
-    rest: &[Vec3],
-    heading: Heading,
-    chosen: impl Fn(usize) -> bool,
-) -> f64 {
-    let points = (0..embedding.len()).filter(|&i| chosen(i));
-    aabb::diagonal(points.map(|i| heading.to_own(&embedding.position(i, rest))))
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Embedding of the body's own surface in its lattice, and skin weights of points of the flesh.
+//! Embedding of the body's own surface in its lattice, skin weights of points of the flesh, and the size of the skin.
 
-use super::Body;
+use super::{Body, anatomy};
 use crate::Vec3;
-use crate::lattice::Embedding;
-use crate::skeleton::{Pose, SkinWeights};
-use crate::surface::Surface;
+use crate::basis::Basis;
+use crate::geometry::aabb;
+use crate::lattice::{Embedding, heading};
+use crate::skeleton::{Pose, Skeleton, SkinWeights};
+use crate::surface::{Heading, Surface};
 use std::sync::Arc;
 
 /// Weights below this are dropped from a skin that is interpolated from the lattice.
@@ -76,4 +78,29 @@ impl Body {
             .copied()
             .unwrap_or_default()
     }
+}
+
+/// Returns the size of a body, metres, leaving out vertices without faces and props far away.
+pub(super) fn body_size(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    skin: &SkinWeights,
+    embedding: &Embedding,
+    basis: &Basis,
+) -> f64 {
+    let mine = anatomy::body_vertices(surface, skeleton, skin);
+    let is = |i: usize| mine.get(i).copied().unwrap_or(true);
+    let heading = heading(surface, skeleton);
+    extent(embedding, basis.rest_shape(), heading, is)
+}
+
+/// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.
+pub(super) fn extent(
+    embedding: &Embedding,
+    rest: &[Vec3],
+    heading: Heading,
+    chosen: impl Fn(usize) -> bool,
+) -> f64 {
+    let points = (0..embedding.len()).filter(|&i| chosen(i));
+    aabb::diagonal(points.map(|i| heading.to_own(&embedding.position(i, rest))))
 }

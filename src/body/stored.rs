@@ -217,7 +217,7 @@ impl StoredBody {
         ))?;
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
         let pattern = Pattern::new(self.elements.all_corners(), &mass, &held, basis.centres())?;
-        let size = super::body_size(&surface, &skeleton, &skin, &embedding, &basis);
+        let size = super::skin::body_size(&surface, &skeleton, &skin, &embedding, &basis);
         refuse_unless(
             self.flesh_map.as_ref().is_none_or(|map| map_fits(map, n)),
             "its map of flesh does not fit its surface",
@@ -253,6 +253,7 @@ impl StoredBody {
             joints: Arc::default(),
             compliance: super::compliance::RestFactors::default(),
             merged_pieces: false,
+            identity: Arc::default(),
             nodal: super::nodal::CachedNodalForm::default(),
         };
         Ok((body, surfaces.collect()))

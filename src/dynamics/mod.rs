@@ -32,7 +32,7 @@
 //! | `lockstep`, `body_step`, `scene` | one or more bodies through a frame, step by step |
 //! | `touching`, `contact`, `settling`, `seeds` | contact in steps, its settings, balances with contact, seeds of the crease method |
 //! | `method`, `methods` | names of the methods of motion, and their steppers |
-//! | `equilibrium` | static balances and their inverse |
+//! | `equilibrium`, `stiffness` | static balances and their inverse; the stiffness at a pose |
 //! | `adaptation`, `adapting` | details that come and go with the strain |
 //! | `forces` | gravity and external forces |
 //! | `pins` | points of the flesh held at targets |
@@ -79,6 +79,7 @@ mod simulation;
 mod skinned;
 mod softness;
 mod state;
+mod stiffness;
 mod stored;
 mod touching;
 mod volume;
@@ -95,6 +96,7 @@ pub use scene::Scene;
 pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;
 pub use softness::{soft_body, soften, softness, young_of_softness};
+pub use stiffness::PosedStiffness;
 
 use check::{check_gravity, position_error};
 use skinned::SkinnedLattice;

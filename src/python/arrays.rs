@@ -3,7 +3,7 @@
 
 use super::errors::{IntoPy, input_error};
 use crate::range::{MAX_NUMBER, is_sound};
-use crate::skeleton::{Pose, SkinWeights};
+use crate::skeleton::{Affine, Pose, SkinWeights};
 use crate::{Mat4, Vec3};
 use numpy::ndarray::{Array1, Array2, Array3};
 use numpy::{
@@ -413,6 +413,12 @@ pub(super) fn read_poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Ve
 /// Returns points as a new array (n, 3).
 pub(super) fn from_points<'py>(py: Python<'py>, points: &[Vec3]) -> Bound<'py, PyArray2<f64>> {
     Array2::from_shape_fn((points.len(), 3), |(i, k)| points[i][k]).into_pyarray(py)
+}
+
+/// Returns a pose as a new array (b, 4, 4).
+pub(super) fn from_pose<'py>(py: Python<'py>, pose: &Pose) -> Bound<'py, PyArray3<f64>> {
+    let matrices: Vec<Mat4> = pose.maps().iter().map(Affine::to_matrix).collect();
+    Array3::from_shape_fn((matrices.len(), 4, 4), |(b, i, k)| matrices[b][(i, k)]).into_pyarray(py)
 }
 
 /// Returns indices as a new array.

@@ -6,6 +6,7 @@ use crate::bake::BakeError;
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::contact::ContactError;
+use crate::correspond::CorrespondenceError;
 use crate::dynamics::SimulationError;
 use crate::elasticity::{ElasticModelError, MaterialError};
 use crate::exclusive::{Exclusive, LockError};
@@ -14,7 +15,7 @@ use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::mrep::MRepError;
 use crate::progress::Cancelled;
-use crate::rig::{RigError, RigFitError};
+use crate::rig::{RigError, RigFitError, SurfaceFitError};
 use crate::shell::ShellError;
 use crate::shot::ShotError;
 use crate::skeleton::SkeletonError;
@@ -87,7 +88,10 @@ impl IntoPy for SurfaceError {
 
 impl IntoPy for SkeletonError {
     fn into_py(self) -> PyErr {
-        input_error(self.to_string())
+        match self {
+            Self::Cancelled(_) => cancelled_error(),
+            _ => input_error(self.to_string()),
+        }
     }
 }
 
@@ -173,8 +177,21 @@ impl IntoPy for RigFitError {
         match self {
             Self::Cancelled(_) => cancelled_error(),
             Self::Simulation(error) => error.into_py(),
+            Self::Pose(error) => error.into_py(),
             Self::Rig(error) => error.into_py(),
             Self::Minimise(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for SurfaceFitError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Simulation(error) => error.into_py(),
+            Self::Rig(error) => error.into_py(),
+            Self::Solve(_) => build_error("MotionError", self.to_string()),
             _ => input_error(self.to_string()),
         }
     }
@@ -257,6 +274,16 @@ impl IntoPy for RigError {
             Self::File { .. } => build_error("RigFileError", self.to_string()),
             Self::Outside => build_error("OutsideError", self.to_string()),
             _ => build_error("RigError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for CorrespondenceError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Pose(error) => error.into_py(),
+            _ => build_error("CorrespondenceError", self.to_string()),
         }
     }
 }

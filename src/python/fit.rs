@@ -298,7 +298,7 @@ pub(super) fn fit_gradient<'py>(
 }
 
 /// Reads points and their targets, [(vertex, target[3]), ...].
-fn read_targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<SkinTarget>> {
+pub(super) fn read_targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<SkinTarget>> {
     let refused = |_| input_error("points: expected a list of (vertex, target[3])");
     let List(each) = object.extract().map_err(refused)?;
     let each: Vec<Bound<'_, PyAny>> = each;

@@ -17,6 +17,7 @@ mod clip;
 mod collider;
 mod composite;
 mod contact;
+mod correspond;
 mod csr;
 mod deformer;
 mod dynamics;
@@ -33,6 +34,7 @@ mod modal;
 mod mrep;
 mod nonlinear;
 mod pins;
+mod pose_fit;
 mod present;
 mod process;
 mod progress;
@@ -49,6 +51,7 @@ mod skeleton;
 mod spacetime;
 mod spline;
 mod surface;
+mod surface_fit;
 mod template;
 mod tets;
 mod twist;
@@ -111,6 +114,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::PyRigFit>()?;
     m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
     m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
+    m.add_function(wrap_pyfunction!(pose_fit::fit_pose, m)?)?;
     m.add_class::<collider::PyCollider>()?;
     m.add_class::<contact::PyContact>()?;
     m.add_class::<contact::PyContacts>()?;
@@ -123,7 +127,13 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<guide::PySkinGuide>()?;
     m.add_class::<guide::PyFreeGuide>()?;
     m.add_class::<rig::PyRig>()?;
+    m.add_class::<correspond::PyCorrespondence>()?;
+    m.add_class::<correspond::PyCorrespondenceReport>()?;
     m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::format_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::parse_rigs, m)?)?;
+    m.add_class::<surface_fit::PySurfaceFitReport>()?;
+    m.add_function(wrap_pyfunction!(surface_fit::py_fit_surface, m)?)?;
     Ok(())
 }

@@ -3,18 +3,20 @@
 
 use super::arrays::{List, from_points, optional_real, read, read_nodal, text};
 use super::body::PyBody;
+use super::correspond::PyCorrespondence;
 use super::errors::{IntoPy, input_error, run_detached};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
+use super::surface_fit::PySurfaceFitReport;
 use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
-use crate::rig::{Guide, Rig, RigCompliance, RigError, Sample, load, save};
+use crate::rig::{Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A template on a guide, driven by one control [capell2006, §4].
+/// A template on a guide, driven by one control [capell2006, §4]. `fit_surface` makes another kind: shapes of the skin at poses.
 ///
 /// Rig(template, guide, samples=[(gamma, {parameter: value})], name="Rig"):
 ///
@@ -58,7 +60,8 @@ impl PyRig {
     ) -> PyResult<RigCompliance> {
         let eta = self.read_parameters(gamma, parameters)?;
         run_detached(py, || {
-            let answer = self.0.compliance(&body.0, &eta);
+            let control = gamma.unwrap_or(f64::INFINITY);
+            let answer = self.0.compliance_at_control(&body.0, control, &eta);
             answer.map_err(IntoPy::into_py)
         })
     }
@@ -127,21 +130,38 @@ impl PyRig {
         self.0.name()
     }
 
-    /// Template with its own parameters.
+    /// Kind of rig: "force", a template on a guide, or "sculpted", shapes of the skin (`fit_surface`).
     #[getter]
-    fn template(&self) -> PyTemplate {
-        PyTemplate(*self.0.template())
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
     }
 
-    /// Guide with its own parameters.
+    /// Template with its own parameters; None for a sculpted rig.
     #[getter]
-    fn guide<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let guide = self.0.guide().clone();
-        Ok(match guide {
+    fn template(&self) -> Option<PyTemplate> {
+        self.0.template().copied().map(PyTemplate)
+    }
+
+    /// Guide with its own parameters; None for a sculpted rig.
+    #[getter]
+    fn guide<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(guide) = self.0.guide().cloned() else {
+            return Ok(None);
+        };
+        Ok(Some(match guide {
             Guide::Bone { .. } => Bound::new(py, PyBoneGuide(guide))?.into_any(),
             Guide::Skin { .. } => Bound::new(py, PySkinGuide(guide))?.into_any(),
             Guide::Free { .. } => Bound::new(py, PyFreeGuide(guide))?.into_any(),
-        })
+        }))
+    }
+
+    /// Report of the fit that made a sculpted rig; None for other rigs, and for rigs from files.
+    #[getter]
+    fn report(&self) -> Option<PySurfaceFitReport> {
+        match self.0.kind() {
+            RigKind::Force(_) => None,
+            RigKind::Sculpted(sculpted) => sculpted.report().copied().map(PySurfaceFitReport),
+        }
     }
 
     /// Recorded samples, [(gamma, {parameter: value})], by ascending gamma.
@@ -154,7 +174,7 @@ impl PyRig {
         PyList::new(py, samples)
     }
 
-    /// Names of all parameters in order: the template's, then the guide's.
+    /// Names of all parameters in order: the template's, then the guide's. A sculpted rig has the strength alone: 1 is the whole shape.
     #[getter]
     fn parameter_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.parameter_names())
@@ -181,7 +201,11 @@ impl PyRig {
     /// - `gamma`: value of the control. None: the last sample.
     /// - `parameters`: some of them replaced by name.
     ///
-    /// Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face is missing.
+    /// The forces of a sculpted rig are those that bring this body's skin to its shapes. They are computed at the first call and kept for
+    /// the last body.
+    ///
+    /// Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face, or a bone of a sculpted
+    /// rig, is missing.
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn forces<'py>(
         &self,
@@ -191,7 +215,11 @@ impl PyRig {
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let eta = self.read_parameters(gamma, parameters)?;
-        let forces = run_detached(py, || self.0.forces(&body.0, &eta).map_err(IntoPy::into_py))?;
+        let forces = run_detached(py, || {
+            let control = gamma.unwrap_or(f64::INFINITY);
+            let forces = self.0.forces_at_control(&body.0, control, &eta);
+            forces.map_err(IntoPy::into_py)
+        })?;
         Ok(from_points(py, &forces))
     }
 
@@ -209,13 +237,14 @@ impl PyRig {
         let field = read_nodal(field, "field", body.0.node_count())?;
         let eta = self.read_parameters(gamma, parameters)?;
         let derivatives = run_detached(py, || {
-            let pulled = self.0.forces_vjp(&body.0, &eta, &field);
+            let control = gamma.unwrap_or(f64::INFINITY);
+            let pulled = (self.0).forces_vjp_at_control(&body.0, control, &eta, &field);
             pulled.map_err(IntoPy::into_py)
         })?;
         self.parameter_dict(py, &derivatives)
     }
 
-    /// Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4].
+    /// Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4]. Raises RigError for a sculpted rig.
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn frame<'py>(
         &self,
@@ -293,13 +322,21 @@ impl PyRig {
     }
 
     /// Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
-    /// `simulate` pushes with these. Raises RigError.
+    /// `simulate` pushes with these. A sculpted rig, which acts at its poses and not at rest, comes back as it is. Raises RigError.
     fn clamped(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
             let made = self.0.with_clamped_strengths(&body.0, progress);
             made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(made)))
+    }
+
+    /// Returns the rig as it is on another character: at the corresponding place, as large as the limb there, and as strong as that flesh
+    /// needs to yield in proportion. `link` is a Correspondence from the body of this rig to the other. Raises CorrespondenceError for a rig of another
+    /// body, or one on a bone without a partner.
+    fn retarget(&self, py: Python<'_>, link: &PyCorrespondence) -> PyResult<Self> {
+        let carried = run_detached(py, || link.0.carry_rig(&self.0).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(carried)))
     }
 
     /// Returns what keeps the rig from pushing this body, one sentence each; empty if nothing does.
@@ -319,23 +356,24 @@ impl PyRig {
         me
     }
 
-    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let (guide, samples) = (self.guide(py)?, self.samples(py)?);
-        (self.template(), guide, samples, self.name()).into_pyobject(py)
-    }
-
     fn __repr__(&self) -> String {
-        format!(
-            "<thew.Rig '{}': {} on a {} guide, {} samples>",
-            self.0.name(),
-            self.0.template().kind().name(),
-            self.0.guide().spec().name,
-            self.0.samples().len()
-        )
+        let what = match self.0.kind() {
+            RigKind::Force(force) => {
+                let (template, guide) = (force.template(), force.guide());
+                format!(
+                    "{} on a {} guide",
+                    template.kind().name(),
+                    guide.spec().name
+                )
+            }
+            RigKind::Sculpted(_) => "sculpted".to_owned(),
+        };
+        let (name, samples) = (self.0.name(), self.0.samples().len());
+        format!("<thew.Rig '{name}': {what}, {samples} samples>")
     }
 }
 
-/// Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside the strengths,
+/// Writes rigs to a small text file (TOML), sculpted ones with five digits; it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside the strengths,
 /// so that the file may be read for another body. Raises StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, rigs, body=None))]
@@ -364,6 +402,25 @@ pub(super) fn load_rigs(
     let body = body.map(|body| body.0.clone());
     let rigs = with_progress(py, None, |progress| {
         load(&path, body.as_deref(), progress).map_err(IntoPy::into_py)
+    })?;
+    Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
+}
+
+/// Returns rigs as the text of a file, exact to the bit.
+#[pyfunction]
+pub(super) fn format_rigs(rigs: List<PyRef<'_, PyRig>>) -> PyResult<String> {
+    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    crate::rig::format_rigs(&rigs).map_err(IntoPy::into_py)
+}
+
+/// Reads rigs from the text of a file, with the strengths in it. Raises RigFileError naming line and key.
+#[pyfunction]
+pub(super) fn parse_rigs(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text)] text: &str,
+) -> PyResult<Vec<PyRig>> {
+    let rigs = run_detached(py, || {
+        crate::rig::parse_rigs("the text", text).map_err(IntoPy::into_py)
     })?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
 }

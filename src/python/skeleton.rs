@@ -2,15 +2,16 @@
 //! Bindings of `thew.Skeleton`.
 
 use super::arrays::{
-    List, from_points, read_finite_points, read_integers, read_points, read_pose, read_weights,
-    text,
+    List, from_points, from_pose, read_finite_points, read_integers, read_points, read_pose,
+    read_weights, text,
 };
 use super::errors::{IntoPy, input_error, run_detached};
+use super::pose_fit::read_pose_fit;
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::skeleton::{BonePoses, Skeleton};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use crate::skeleton::{self, BonePoses, Skeleton};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
@@ -164,6 +165,37 @@ impl PySkeleton {
             Ok(points.iter().enumerate().map(place).collect::<Vec<_>>())
         })?;
         Ok(from_points(py, &places))
+    }
+
+    /// Returns the pose that brings features nearest to their targets, float64 [b,4,4] [capell2006, §4.3.1, eq. 22].
+    ///
+    /// A feature is a rest point `points[p,3]` of the skin with `skin_weights[p,b]`; `targets[p,3]` are its positions in the world, metres.
+    /// The whole moves rigidly, and each bone of which features tell turns about its head. Positions are those of `skin(..., blend="dual")`.
+    /// Three features per bone show its turn; with fewer its twist stays near the start's. Features without weights are ignored.
+    ///
+    /// - `start[b,4,4]`: pose at which the search starts. None: rest.
+    /// - `bones`: bones that may turn, by name or index; others follow the bone above as at the start. None: all of which features tell.
+    ///
+    /// Raises InputError: fewer than three features, features or targets in a line.
+    #[pyo3(signature = (points, skin_weights, targets, start=None, bones=None))]
+    fn fit_pose<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        skin_weights: &Bound<'py, PyAny>,
+        targets: &Bound<'py, PyAny>,
+        start: Option<&Bound<'py, PyAny>>,
+        bones: Option<List<Bound<'py, PyAny>>>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let points = read_finite_points(points, "points")?;
+        let skin = read_weights(skin_weights, "skin_weights", points.len(), self.0.len())?;
+        let targets = read_finite_points(targets, "targets")?;
+        let settings = read_pose_fit(&self.0, start, bones)?;
+        let pose = run_detached(py, || {
+            skeleton::fit_pose(&self.0, &points, &skin, &targets, &settings)
+                .map_err(IntoPy::into_py)
+        })?;
+        Ok(from_pose(py, &pose))
     }
 
     fn __copy__(me: Py<Self>) -> Py<Self> {

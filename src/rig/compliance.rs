@@ -54,14 +54,31 @@ impl LoweredStrength {
 }
 
 impl Rig {
-    /// Returns the response of a body's flesh at rest to the rig at η; the strength in η is ignored.
+    /// Returns the response of a body's flesh at rest to the rig at η; the strength in η is ignored. A sculpted rig takes its last sample,
+    /// and its compliance is that per share of the whole, m.
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a linear system that cannot be solved.
     pub fn compliance(&self, body: &Body, eta: &[f64]) -> Result<RigCompliance, RigError> {
+        self.compliance_at_control(body, f64::INFINITY, eta)
+    }
+
+    /// Returns the response of [`compliance`](Self::compliance) to the forces of [`forces_at_control`](Self::forces_at_control).
+    ///
+    /// # Errors
+    /// Errors of [`compliance`](Self::compliance).
+    pub fn compliance_at_control(
+        &self,
+        body: &Body,
+        control: f64,
+        eta: &[f64],
+    ) -> Result<RigCompliance, RigError> {
         // A usual strength keeps numbers in range.
-        let usual = body.material().young() / body.size();
-        let forces = self.forces(body, &self.with_strength(eta, usual))?;
+        let usual = match self.kind() {
+            RigKind::Force(_) => body.material().young() / body.size(),
+            RigKind::Sculpted(_) => 1.0,
+        };
+        let forces = self.forces_at_control(body, control, &self.with_strength(eta, usual))?;
         let line = body.static_displacements(&forces)?;
         let still = vec![Vec3::zeros(); line.len()];
         let (least, most) = unfolded_range(body.elements(), &still, &line);
@@ -94,7 +111,7 @@ impl Rig {
         let per_strength = self.state_compliances(body, &states, progress)?;
         let each = states.iter().zip(per_strength);
         Ok(each
-            .map(|(eta, c)| eta[self.strength_index()] * c)
+            .map(|((_, eta), c)| eta[self.strength_index()] * c)
             .collect())
     }
 
@@ -126,9 +143,11 @@ impl Rig {
             true => vec![1.0; states.len()],
             false => self.state_compliances(body, &states, progress)?,
         };
-        for ((eta, wanted), c) in states.iter_mut().zip(displacements).zip(per_strength) {
+        for (((_, eta), wanted), c) in states.iter_mut().zip(displacements).zip(per_strength) {
             match *wanted {
                 None => continue,
+                // A state that moves nothing and is to move nothing stays.
+                Some(wanted) if wanted == eta[self.strength_index()] * c => continue,
                 Some(0.0) => eta[self.strength_index()] = 0.0,
                 Some(_) if c <= 0.0 => return Err(RigError::Held),
                 Some(wanted) => eta[self.strength_index()] = wanted / c,
@@ -138,7 +157,8 @@ impl Rig {
     }
 
     /// Returns the rig with strengths limited so that, by itself and at rest, it presses no flesh of a body flat, and
-    /// the lowered samples. States between samples, with interpolated strength and position, are not checked.
+    /// the lowered samples. States between samples, with interpolated strength and position, are not checked. Sculpted rigs act at poses of
+    /// their own, not at rest, and are returned as they are.
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
@@ -147,11 +167,14 @@ impl Rig {
         body: &Body,
         progress: &dyn Progress,
     ) -> Result<(Self, Vec<LoweredStrength>), RigError> {
+        if let RigKind::Sculpted(_) = self.kind() {
+            return Ok((self.clone(), Vec::new()));
+        }
         let mut states = self.sample_states();
         let (count, progress) = (states.len() as f64, PacedProgress::new(progress));
         let mut lowered = Vec::new();
         let at = self.strength_index();
-        for (i, eta) in states.iter_mut().enumerate() {
+        for (i, (_, eta)) in states.iter_mut().enumerate() {
             report_progress(&progress, i as f64 / count, "measuring rigs")?;
             let from = eta[at];
             if from == 0.0 {
@@ -185,7 +208,7 @@ impl Rig {
     pub(super) fn has_equal_strengths(&self, other: &Self, part: f64) -> bool {
         let at = self.strength_index();
         let mut each = self.sample_states().into_iter().zip(other.sample_states());
-        each.all(|(a, b)| (a[at] - b[at]).abs() <= part * b[at].abs())
+        each.all(|((_, a), (_, b))| (a[at] - b[at]).abs() <= part * b[at].abs())
     }
 
     /// Returns η with another strength.
@@ -201,30 +224,35 @@ impl Rig {
     pub(in crate::rig) fn strength_index(&self) -> usize {
         match self.kind() {
             RigKind::Force(force) => force.template().parameters().len() - 1,
+            RigKind::Sculpted(_) => 0,
         }
     }
 
-    /// Returns η of each sample, or the rig's own η without samples.
-    fn sample_states(&self) -> Vec<Vec<f64>> {
+    /// Returns control and η of each sample, or the rig's own η without samples.
+    fn sample_states(&self) -> Vec<(f64, Vec<f64>)> {
         match self.samples() {
-            [] => vec![self.own_parameters()],
-            samples => samples.iter().map(|s| s.parameters.clone()).collect(),
+            [] => vec![(0.0, self.own_parameters())],
+            samples => {
+                let state = |s: &Sample| (s.control, s.parameters.clone());
+                samples.iter().map(state).collect()
+            }
         }
     }
 
     /// Returns the rig with other parameters: of its samples, or its own without samples.
-    fn with_sample_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
+    fn with_sample_states(&self, states: Vec<(f64, Vec<f64>)>) -> Result<Self, RigError> {
         if self.samples().is_empty() {
-            let eta = states.into_iter().next().unwrap_or_default();
+            let (_, eta) = states.into_iter().next().unwrap_or_default();
             return match self.kind() {
                 RigKind::Force(force) => {
                     let (template, guide) = (self.template_at(&eta)?, force.guide().clone());
                     Self::new(self.name(), template, guide, Vec::new())
                 }
+                RigKind::Sculpted(_) => Ok(self.clone()),
             };
         }
         let each = self.samples().iter().zip(states);
-        let samples = each.map(|(sample, parameters)| Sample {
+        let samples = each.map(|(sample, (_, parameters))| Sample {
             control: sample.control,
             parameters,
         });
@@ -236,14 +264,14 @@ impl Rig {
     fn state_compliances(
         &self,
         body: &Body,
-        states: &[Vec<f64>],
+        states: &[(f64, Vec<f64>)],
         progress: &dyn Progress,
     ) -> Result<Vec<f64>, RigError> {
         let (count, progress) = (states.len() as f64, PacedProgress::new(progress));
         let mut found: Vec<Option<f64>> = Vec::new();
-        for (i, eta) in states.iter().enumerate() {
+        for (i, (control, eta)) in states.iter().enumerate() {
             report_progress(&progress, i as f64 / count, "measuring rigs")?;
-            found.push(match self.compliance(body, eta) {
+            found.push(match self.compliance_at_control(body, *control, eta) {
                 Ok(compliance) => Some(compliance.per_strength),
                 Err(RigError::Outside) => None,
                 Err(error) => return Err(error),

@@ -114,6 +114,49 @@ pub enum RigError {
         /// Number of the face.
         face: u32,
     },
+    /// The skeleton lacks a bone of a sculpted rig.
+    #[error(
+        "the rig was sculpted on a skeleton with a bone '{name}', which this one lacks: carry the rig over, or rename the bone"
+    )]
+    ForeignBone {
+        /// Name of the bone.
+        name: String,
+    },
+    /// A sculpted rig has no template.
+    #[error(
+        "the rig is sculpted: it has no template and no guide, so that nothing of them can be placed or fitted"
+    )]
+    NoTemplate,
+    /// A point of a sculpted rig is invalid.
+    #[error("point {index} of the sculpted rig {what}")]
+    SculptPoint {
+        /// Index of the point.
+        index: usize,
+        /// Description of the defect.
+        what: &'static str,
+    },
+    /// The turn of a bone is not finite.
+    #[error("the turn of the bone '{name}' is not finite")]
+    SculptTurn {
+        /// Name of the bone.
+        name: String,
+    },
+    /// Samples of a sculpted rig are replaced by another number of them.
+    #[error("the sculpted rig has {expected} samples with a shape each, but there are {given}")]
+    SculptSamples {
+        /// Number of shapes.
+        expected: usize,
+        /// Number of samples.
+        given: usize,
+    },
+    /// A number is not positive.
+    #[error("'{name}' is {value}, but must be a positive number")]
+    NotPositive {
+        /// Name of the number.
+        name: &'static str,
+        /// Value.
+        value: f64,
+    },
     /// The frame's position overflows.
     #[error("the guide's parameters put the template farther away than numbers reach")]
     TooFar,
@@ -246,7 +289,9 @@ impl RigError {
     /// Returns the name of the parameter that the error concerns.
     pub(super) fn parameter(&self) -> Option<&str> {
         match self {
-            Self::NonFinite { name, .. } | Self::Radius { name, .. } => Some(name),
+            Self::NonFinite { name, .. }
+            | Self::Radius { name, .. }
+            | Self::NotPositive { name, .. } => Some(name),
             Self::Nested { inner, .. } => Some(inner.0),
             Self::Unknown { name, .. } => Some(name),
             Self::Control { .. } => Some("control"),

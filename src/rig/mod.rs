@@ -30,9 +30,12 @@
 //! | `outline` | lines that show a field |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
+//! | `evaluation` | generalised forces of a rig of any kind at a control, and their derivatives |
 //! | `compliance`, `folding` | displacement of the flesh by a rig, and the strengths up to which no flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
-//! | `fit` | parameters that bring points of the skin to targets |
+//! | `fit` | parameters, or the pose, that bring points of the skin to targets |
+//! | `sculpted` | rigs that hold shapes of the skin at poses |
+//! | `surface_fit` | sculpted rigs from target shapes of the skin |
 //! | `file` | rigs as a small text file |
 //!
 //! A rig's parameters η are its template's, then its guide's, in a fixed order and by name. Its generalised forces
@@ -40,6 +43,7 @@
 
 mod compliance;
 mod error;
+mod evaluation;
 mod field;
 mod fields;
 mod file;
@@ -53,12 +57,15 @@ mod parameter;
 mod quadrature;
 mod rig_forces;
 mod samples;
+mod sculpted;
+pub mod surface_fit;
 mod template;
 #[cfg(test)]
 mod tests;
 
 pub use compliance::{LoweredStrength, MIN_VOLUME_RATIO, RigCompliance};
 pub use error::RigError;
+pub use evaluation::sum_forces;
 pub use field::ForceDerivatives;
 pub use file::{format_rigs, load, parse_rigs, save};
 pub use fit::{NamedValues, RigFit, RigFitError, RigFitResult, RigFitSettings, SkinTarget};
@@ -68,9 +75,12 @@ pub use guide::{BoneRef, Guide, GuideMotion, GuidePlacement};
 pub use parameter::{Parameter, ParameterKind, Spec};
 pub use rig_forces::RigForces;
 pub use samples::Sample;
+pub use sculpted::{BoneTurn, Sculpt, SculptPoint, SculptedRig};
+pub use surface_fit::{
+    SurfaceFitError, SurfaceFitReport, SurfaceFitSettings, SurfaceTarget, fit_surface,
+};
 pub use template::{Template, TemplateKind};
 
-use crate::Vec3;
 use crate::body::Body;
 use crate::range::is_sound;
 use force::TemplateIntegral;
@@ -80,6 +90,18 @@ use force::TemplateIntegral;
 pub enum RigKind {
     /// A force field on a guide.
     Force(ForceRig),
+    /// Shapes of the skin at poses.
+    Sculpted(SculptedRig),
+}
+
+impl RigKind {
+    /// Returns the name of the kind in code and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Force(_) => "force",
+            Self::Sculpted(_) => SculptedRig::spec().name,
+        }
+    }
 }
 
 /// A source of forces with recorded samples over a control.
@@ -113,16 +135,44 @@ impl Rig {
         )
     }
 
+    /// Builds a sculpted rig from a sculpt and its strength (1: the whole shape) at each value of the control, in any order.
+    ///
+    /// # Errors
+    /// Two sculpts at one control; a control or a strength that is not finite.
+    pub fn sculpted(
+        name: impl Into<String>,
+        mut sculpts: Vec<(f64, f64, Sculpt)>,
+    ) -> Result<Self, RigError> {
+        sculpts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let samples = sculpts.iter().map(|&(control, strength, _)| Sample {
+            control,
+            parameters: vec![strength],
+        });
+        let samples = samples.collect();
+        let sculpts = sculpts.into_iter().map(|(.., sculpt)| sculpt).collect();
+        let kind = RigKind::Sculpted(SculptedRig::new(sculpts));
+        Self::from_kind(name.into(), kind, samples)
+    }
+
     fn from_kind(name: String, kind: RigKind, samples: Vec<Sample>) -> Result<Self, RigError> {
         let specs = match &kind {
-            RigKind::Force(force) => force.parameter_specs(),
+            RigKind::Force(force) => force.parameter_specs().to_vec(),
+            RigKind::Sculpted(_) => vec![SculptedRig::spec()],
         };
+        if let RigKind::Sculpted(sculpted) = &kind
+            && sculpted.sculpts().len() != samples.len()
+        {
+            return Err(RigError::SculptSamples {
+                expected: sculpted.sculpts().len(),
+                given: samples.len(),
+            });
+        }
         let mut rig = Self {
             name,
             kind,
             samples: Vec::new(),
-            names: specs.map(Spec::parameter_names).concat(),
-            kinds: specs.map(Spec::parameter_kinds).concat(),
+            names: specs.iter().flat_map(|s| s.parameter_names()).collect(),
+            kinds: specs.iter().flat_map(|s| s.parameter_kinds()).collect(),
         };
         for (index, sample) in samples.iter().enumerate() {
             rig.check_parameters(&sample.parameters)
@@ -145,22 +195,26 @@ impl Rig {
         &self.name
     }
 
-    /// Returns the kind, with its template and guide.
+    /// Returns the kind, with its template and guide, or its sculpts.
     pub fn kind(&self) -> &RigKind {
         &self.kind
     }
 
-    /// Returns the template with its own parameters.
-    pub fn template(&self) -> &Template {
-        match &self.kind {
-            RigKind::Force(force) => force.template(),
-        }
+    /// Returns the template with its own parameters; `None` for a sculpted rig.
+    pub fn template(&self) -> Option<&Template> {
+        self.force().ok().map(ForceRig::template)
     }
 
-    /// Returns the guide with its own parameters.
-    pub fn guide(&self) -> &Guide {
+    /// Returns the guide with its own parameters; `None` for a sculpted rig.
+    pub fn guide(&self) -> Option<&Guide> {
+        self.force().ok().map(ForceRig::guide)
+    }
+
+    /// Returns the template on its guide.
+    fn force(&self) -> Result<&ForceRig, RigError> {
         match &self.kind {
-            RigKind::Force(force) => force.guide(),
+            RigKind::Force(force) => Ok(force),
+            RigKind::Sculpted(_) => Err(RigError::NoTemplate),
         }
     }
 
@@ -169,7 +223,7 @@ impl Rig {
         &self.samples
     }
 
-    /// Returns the names of all parameters: the template's, then the guide's.
+    /// Returns the names of all parameters: the template's, then the guide's; of a sculpted rig, its strength.
     pub fn parameter_names(&self) -> &[&'static str] {
         &self.names
     }
@@ -183,6 +237,11 @@ impl Rig {
     pub fn own_parameters(&self) -> Vec<f64> {
         match &self.kind {
             RigKind::Force(force) => force.parameters(),
+            RigKind::Sculpted(_) => SculptedRig::spec()
+                .parameters
+                .iter()
+                .map(|p| p.default)
+                .collect(),
         }
     }
 
@@ -226,9 +285,7 @@ impl Rig {
     /// A wrong number of parameters, one that is not finite, or a radius that is not positive.
     pub fn template_at(&self, eta: &[f64]) -> Result<Template, RigError> {
         self.check_numbers(eta)?;
-        match &self.kind {
-            RigKind::Force(force) => force.template_at(eta),
-        }
+        self.force()?.template_at(eta)
     }
 
     /// Refuses parameters of another number, or that are not finite.
@@ -251,6 +308,7 @@ impl Rig {
         self.check_numbers(eta)?;
         match &self.kind {
             RigKind::Force(force) => force.template_at(eta).map(drop),
+            RigKind::Sculpted(_) => Ok(()),
         }
     }
 
@@ -262,9 +320,7 @@ impl Rig {
         level: Option<u32>,
     ) -> Result<TemplateIntegral<'a>, RigError> {
         self.check_numbers(eta)?;
-        match &self.kind {
-            RigKind::Force(force) => force.integral(body, eta, level),
-        }
+        self.force()?.integral(body, eta, level)
     }
 
     /// Returns the template's frame in rest space, and its motion with the guide's parameters.
@@ -273,9 +329,7 @@ impl Rig {
     /// Parameters as in [`template_at`](Self::template_at); a bone or face that the body does not have.
     pub fn place(&self, body: &Body, eta: &[f64]) -> Result<GuidePlacement, RigError> {
         self.check_parameters(eta)?;
-        match &self.kind {
-            RigKind::Force(force) => force.place(body, eta),
-        }
+        self.force()?.place(body, eta)
     }
 
     /// Returns the template's frame in rest space.
@@ -292,124 +346,23 @@ impl Rig {
     /// Errors of [`template_at`](Self::template_at).
     pub fn level(&self, body: &Body, eta: &[f64]) -> Result<u32, RigError> {
         self.check_parameters(eta)?;
-        match &self.kind {
-            RigKind::Force(force) => force.level(body, eta),
-        }
+        self.force()?.level(body, eta)
     }
 
     /// Returns the range of radii (for a torus, of its tube) for which a level is selected, metres.
     pub(crate) fn level_radii(&self, body: &Body, level: u32) -> (f64, f64) {
         match &self.kind {
             RigKind::Force(force) => force.field().level_radii(body, level),
+            RigKind::Sculpted(_) => (0.0, f64::INFINITY),
         }
-    }
-
-    /// Returns the generalised forces `[nodes]`, N, in rest axes, before they turn with the flesh.
-    ///
-    /// # Errors
-    /// Errors of [`place`](Self::place); a template wholly outside the flesh; forces that overflow.
-    pub fn forces(&self, body: &Body, eta: &[f64]) -> Result<Vec<Vec3>, RigError> {
-        self.forces_at(body, eta, None)
-    }
-
-    /// Returns the forces of [`forces`](Self::forces) at a fixed level of the quadrature: C¹ in η.
-    ///
-    /// # Errors
-    /// Errors of [`forces`](Self::forces).
-    pub fn forces_at_level(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: u32,
-    ) -> Result<Vec<Vec3>, RigError> {
-        self.forces_at(body, eta, Some(level))
-    }
-
-    fn forces_at(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: Option<u32>,
-    ) -> Result<Vec<Vec3>, RigError> {
-        let forces = self.integral(body, eta, level)?.forces()?;
-        forces.ok_or(RigError::Outside)
-    }
-
-    /// Adds the forces at a control to `out[nodes]`; adds nothing if the template lies outside the flesh.
-    ///
-    /// # Errors
-    /// Errors of [`forces`](Self::forces), except for a template outside the flesh; a control that is not finite, or
-    /// an array of another length. `out` is then unchanged.
-    pub fn add_forces(&self, body: &Body, gamma: f64, out: &mut [Vec3]) -> Result<(), RigError> {
-        if !gamma.is_finite() {
-            return Err(RigError::Control { value: gamma });
-        }
-        check_field(body, out)?;
-        let eta = self.parameters(gamma);
-        if let Some(own) = self.integral(body, &eta, None)?.forces()? {
-            out.iter_mut().zip(own).for_each(|(sum, f)| *sum += f);
-        }
-        Ok(())
-    }
-
-    /// Returns the derivative of `Σ_i field_i · Q_i`, with `field[nodes]`, by every parameter.
-    ///
-    /// # Errors
-    /// Errors of [`forces`](Self::forces); a field of another length or not finite.
-    pub fn forces_vjp(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        field: &[Vec3],
-    ) -> Result<Vec<f64>, RigError> {
-        check_field(body, field)?;
-        self.integral(body, eta, None)?.forces_vjp(field)
-    }
-
-    /// Returns the derivative of [`forces_vjp`](Self::forces_vjp) at a fixed level: exact for
-    /// [`forces_at_level`](Self::forces_at_level).
-    ///
-    /// # Errors
-    /// Errors of [`forces_vjp`](Self::forces_vjp).
-    pub fn forces_vjp_at_level(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: u32,
-        field: &[Vec3],
-    ) -> Result<Vec<f64>, RigError> {
-        check_field(body, field)?;
-        self.integral(body, eta, Some(level))?.forces_vjp(field)
-    }
-
-    /// Returns the approximate number of flesh points in the rig's template at a level: the cost of an integral.
-    pub(crate) fn point_count_at_level(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: u32,
-    ) -> Result<f64, RigError> {
-        Ok(self.integral(body, eta, Some(level))?.point_count())
-    }
-
-    /// Returns the forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every
-    /// parameter, `[nodes]` each.
-    ///
-    /// # Errors
-    /// Errors of [`forces`](Self::forces).
-    pub fn tangents_at_level(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: u32,
-    ) -> Result<(Vec<Vec3>, Vec<Vec<Vec3>>), RigError> {
-        self.integral(body, eta, Some(level))?.tangents()
     }
 
     /// Returns one sentence for each reason why the rig cannot push this body; empty if it can.
     pub fn check(&self, body: &Body) -> Vec<String> {
         let name = &self.name;
-        if let Err(error) = self.frame(body, &self.own_parameters()) {
+        if let Ok(force) = self.force()
+            && let Err(error) = force.place(body, &self.own_parameters())
+        {
             return vec![format!("Rig '{name}': {error}.")];
         }
         if self.samples.is_empty() {
@@ -421,41 +374,22 @@ impl Rig {
                 .collect();
         }
         let problem = |s: &Sample| {
-            let error = self.forces(body, &s.parameters).err()?;
+            let forces = self.forces_at_control(body, s.control, &s.parameters);
+            let error = forces.err()?;
             Some(format!("Rig '{name}' at control {}: {error}.", s.control))
         };
         self.samples.iter().filter_map(problem).collect()
     }
-}
 
-/// Returns the sum of the forces of rigs `[nodes]` at their controls; rigs outside the flesh add nothing.
-///
-/// # Errors
-/// Numbers of controls and rigs that differ; errors of [`Rig::add_forces`], naming the rig.
-pub fn sum_forces(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, RigError> {
-    if rigs.len() != controls.len() {
-        return Err(RigError::Controls {
-            rigs: rigs.len(),
-            given: controls.len(),
-        });
-    }
-    let mut out = vec![Vec3::zeros(); body.node_count()];
-    for (rig, &gamma) in rigs.iter().zip(controls) {
-        rig.add_forces(body, gamma, &mut out)
-            .map_err(|e| e.in_rig(rig.name()))?;
-    }
-    Ok(out)
-}
-
-fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
-    if field.len() != body.node_count() {
-        return Err(RigError::Field {
-            expected: body.node_count(),
-            given: field.len(),
-        });
-    }
-    match field.iter().position(|f| !f.iter().all(|x| x.is_finite())) {
-        Some(dof) => Err(RigError::FieldNonFinite { dof }),
-        None => Ok(()),
+    /// Returns the rig with the digits of files: of a sculpted one five, of others all.
+    fn rounded(&self) -> Self {
+        let kind = match &self.kind {
+            RigKind::Force(_) => return self.clone(),
+            RigKind::Sculpted(sculpted) => RigKind::Sculpted(sculpted.rounded()),
+        };
+        Self {
+            kind,
+            ..self.clone()
+        }
     }
 }

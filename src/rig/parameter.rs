@@ -18,14 +18,16 @@ pub enum ParameterKind {
     Angle,
     /// The largest force per volume.
     Strength,
+    /// A share of a whole effect.
+    Factor,
 }
 
 impl ParameterKind {
-    /// Returns the SI unit: `m`, `rad`, `N/m³`, or nothing for a share.
+    /// Returns the SI unit: `m`, `rad`, `N/m³`, or nothing for a share or a factor.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Radius | Self::Distance | Self::Offset => "m",
-            Self::Share => "",
+            Self::Share | Self::Factor => "",
             Self::Angle => "rad",
             Self::Strength => "N/m³",
         }
@@ -40,6 +42,7 @@ impl ParameterKind {
             Self::Share => "share",
             Self::Angle => "angle",
             Self::Strength => "strength",
+            Self::Factor => "factor",
         }
     }
 }

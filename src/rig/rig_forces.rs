@@ -103,22 +103,25 @@ impl RigForces {
     }
 }
 
-/// Returns whether a rig reaches the flesh at one sample at least.
+/// Returns whether a rig reaches the flesh at one sample at least. All samples of a sculpted rig are computed here, so that none fails in a
+/// frame.
 fn reaches_flesh(rig: &Rig, body: &Body) -> Result<bool, RigError> {
     let own = rig.own_parameters();
-    let sampled = rig.samples().iter().map(|s| &s.parameters);
-    let mut states: Vec<&Vec<f64>> = sampled.collect();
+    let sampled = rig.samples().iter().map(|s| (s.control, &s.parameters));
+    let mut states: Vec<(f64, &Vec<f64>)> = sampled.collect();
     if states.is_empty() {
-        states.push(&own);
+        states.push((0.0, &own));
     }
-    for eta in states {
-        match rig.forces(body, eta) {
-            Ok(_) => return Ok(true),
+    let mut reaches = false;
+    for (control, eta) in states {
+        match rig.forces_at_control(body, control, eta) {
+            Ok(_) if rig.template().is_some() => return Ok(true),
+            Ok(_) => reaches = true,
             Err(RigError::Outside) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(false)
+    Ok(reaches)
 }
 
 impl FrameForces for RigForces {

@@ -41,26 +41,38 @@ pub(super) fn sort_samples(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigE
     Ok(samples)
 }
 
-/// Returns the parameters at a control: linear between samples, constant outside; `None` without
+/// Returns the samples on both sides of a control and the share of the second; outside the samples the last one twice. `None` without
 /// samples.
-pub(super) fn interpolate(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
+pub(super) fn bracket(samples: &[Sample], control: f64) -> Option<(usize, usize, f64)> {
     // NaN counts as below all samples.
     let control = if control.is_nan() {
         f64::NEG_INFINITY
     } else {
         control
     };
-    let (a, b) = match samples.iter().position(|s| s.control > control) {
-        Some(0) => return Some(samples[0].parameters.clone()),
-        Some(i) => (&samples[i - 1], &samples[i]),
-        None => return samples.last().map(|s| s.parameters.clone()),
+    let last = samples.len().checked_sub(1)?;
+    let after = match samples.iter().position(|s| s.control > control) {
+        Some(0) => return Some((0, 0, 0.0)),
+        Some(after) => after,
+        None => return Some((last, last, 0.0)),
     };
+    let (a, b) = (samples[after - 1].control, samples[after].control);
     // Halved, so that no span overflows.
     let half = |x: f64| 0.5 * x;
-    let t = (half(control) - half(a.control)) / (half(b.control) - half(a.control));
-    let t = if t.is_finite() { t } else { 0.0 };
+    let t = (half(control) - half(a)) / (half(b) - half(a));
+    Some((after - 1, after, if t.is_finite() { t } else { 0.0 }))
+}
+
+/// Returns the parameters at a control: linear between samples, constant outside; `None` without
+/// samples.
+pub(super) fn interpolate(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
+    let (a, b, t) = bracket(samples, control)?;
+    if a == b {
+        return Some(samples[a].parameters.clone());
+    }
     let mix = |(&x, &y): (&f64, &f64)| x * (1.0 - t) + y * t;
-    Some(a.parameters.iter().zip(&b.parameters).map(mix).collect())
+    let both = samples[a].parameters.iter().zip(&samples[b].parameters);
+    Some(both.map(mix).collect())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! dual quaternions and act on x_s. With one bone this is `T_b(x)`; without stretch it is dual-quaternion skinning. The
 //! result does not depend on the world's origin.
 
+use super::blend_share::BlendShare;
 use super::pose::{Affine, Pose, polar};
 use super::rigid::{DualQuaternion, RigidTransform, aligned_weight, pivot_bone};
 use super::{Skeleton, SkeletonError};
@@ -196,6 +197,39 @@ impl BonePoses {
             place += w / total * (self.bones[b as usize].map.apply(x) - self.posed_origin);
         }
         place + self.posed_origin
+    }
+
+    /// Returns the origin of posed positions in the computation.
+    pub(super) fn posed_origin(&self) -> Vec3 {
+        self.posed_origin
+    }
+
+    /// Calls with each bone of a point and its share in the blended motion.
+    pub(super) fn for_each_share(
+        &self,
+        weights: impl Iterator<Item = (u32, f64)> + Clone,
+        mut visit: impl FnMut(u32, BlendShare),
+    ) {
+        let Some(p) = pivot_bone(weights.clone()) else {
+            return;
+        };
+        let pivot = self.bones[p as usize].rotation.into_inner();
+        let part = |(b, w): (u32, f64)| {
+            let mut part = DualQuaternion::zero();
+            part.add(&self.bones[b as usize].motion, w, &pivot);
+            (b, part)
+        };
+        let parts = weights.filter(has_positive_weight).map(part);
+        let mut sum = DualQuaternion::zero();
+        for (_, part) in parts.clone() {
+            sum.real += part.real;
+            sum.dual += part.dual;
+        }
+        for (b, part) in parts {
+            if let Some(share) = BlendShare::new(&part, &sum) {
+                visit(b, share);
+            }
+        }
     }
 
     /// Returns the blended rigid motion, relative to the two origins; `None` if no weight is positive.

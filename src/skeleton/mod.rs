@@ -31,6 +31,8 @@
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
 //! | `blend` | skinning by one pose: the posed position and frame of a rest point |
+//! | `blend_share` | derivatives of skinned points by turns of bones |
+//! | `fit` | the pose that brings points of the skin to known positions |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
 //! | `elsewhere` | bones of the character that carry only its other meshes |
@@ -38,7 +40,9 @@
 //! | `stored` | poses as plain data, for files |
 
 mod blend;
+mod blend_share;
 mod elsewhere;
+mod fit;
 mod motion;
 mod pose;
 mod refit;
@@ -48,12 +52,15 @@ mod stored;
 
 pub use crate::geometry::rotation_vector;
 pub use blend::BonePoses;
+pub(crate) use fit::PoseFit;
+pub use fit::{PoseFitSettings, fit_pose};
 pub use motion::FrameMotion;
 pub use pose::{Affine, Pose, polar};
 pub use rigid::{RigidTransform, blend, slerp};
 pub use skin::SkinWeights;
 
 use crate::Vec3;
+use crate::progress::Cancelled;
 use crate::range::{MAX_COORDINATE, is_position};
 
 /// Bones at rest, in world space, metres.
@@ -182,6 +189,51 @@ pub enum SkeletonError {
         /// Number of bones.
         bones: usize,
     },
+    /// The features of a pose are too few.
+    #[error(
+        "a pose needs at least three features on the skin of bones, but there are {features}: mark more points and their targets"
+    )]
+    FeatureCount {
+        /// Number of features with skin weights.
+        features: usize,
+    },
+    /// Numbers of features and targets differ.
+    #[error(
+        "there must be one target per feature, but there are {features} features and {targets} targets"
+    )]
+    TargetCount {
+        /// Number of features.
+        features: usize,
+        /// Number of targets.
+        targets: usize,
+    },
+    /// The position of a feature or target is not finite or out of range.
+    #[error("{noun} {index} is not finite, or farther away than {MAX_COORDINATE:e} m")]
+    FeatureNonFinite {
+        /// Which position: feature or target.
+        noun: &'static str,
+        /// Index of the feature.
+        index: usize,
+    },
+    /// Features or targets lie in a line, about which the pose could turn.
+    #[error(
+        "the {noun} lie in a line or in one place, so they do not show how the pose is turned: mark a point beside them"
+    )]
+    FeatureLine {
+        /// Which positions: features or targets.
+        noun: &'static str,
+    },
+    /// A bone does not exist.
+    #[error("there is no bone {bone}: the skeleton has {bones} bones")]
+    UnknownBone {
+        /// Index of the bone.
+        bone: u32,
+        /// Number of bones of the skeleton.
+        bones: usize,
+    },
+    /// The caller cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 impl Skeleton {

@@ -112,6 +112,14 @@ impl SparseCholesky {
         }
     }
 
+    /// Returns the trace of the current matrix.
+    pub fn trace(&self) -> f64 {
+        let starts = &self.symbolic.expanded_starts;
+        // A column's rows begin with its diagonal block.
+        let diagonal = |column: usize| self.values[starts[column] as usize + column % 3];
+        (0..3 * self.symbolic.node_count()).map(diagonal).sum()
+    }
+
     /// Factors the current matrix.
     ///
     /// # Errors
@@ -383,6 +391,7 @@ mod tests {
                 };
                 let symbolic = SymbolicCholesky::with_ordering(&graph, ordering).unwrap();
                 let mut solver = fill_solver(&graph, &a, symbolic);
+                assert!((solver.trace() - a.trace()).abs() < 1e-9 * a.trace());
                 let mut back = vec![Vec3::zeros(); n];
                 let x: Vec<Vec3> = (0..n)
                     .map(|i| Vec3::from_column_slice(&expected.as_slice()[3 * i..3 * i + 3]))

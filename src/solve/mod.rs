@@ -28,9 +28,11 @@
 //! - [`krylov`] needs fewer factorisations, [`sweeps`] needs none, and [`inverse`] takes whichever costs less.
 //! - [`term`] defines energies of nodes, [`quadratic`] those with a constant Hessian, and [`potential`] adds them up.
 //! - [`newton`] minimises them, [`chord`] with fewer factorisations.
-//! - [`lbfgsb`] minimises a function of few variables within bounds, `marquardt` energies with approximate second derivatives.
+//! - [`lbfgsb`] minimises a function of few variables within bounds, `marquardt` energies with approximate second derivatives;
+//!   `anderson` accelerates fixed-point iterations.
 //! - [`eigen`] finds vibration modes.
 
+pub(crate) mod anderson;
 pub mod cholesky;
 pub mod chord;
 mod columns;

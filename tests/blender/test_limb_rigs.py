@@ -98,7 +98,7 @@ def carry(source, target) -> list:
     """Carries the rigs and returns those that arrived."""
     before = len(target.thew.rigs)
     activate(target)
-    assert bpy.ops.thew.limb_carry_rigs(source=source.name) == {"FINISHED"}
+    assert bpy.ops.thew.rig_copy(source=source.name) == {"FINISHED"}
     return list(target.thew.rigs)[before:]
 
 
@@ -225,7 +225,7 @@ def test_carry_keeps_effect(scene):
 
 
 def test_carry_names_rigs_without_limb(scene):
-    """A rig that hangs on no limb stays, and the report names it."""
+    """Without a correspondence of bones a rig that hangs on no limb stays, and the report names it."""
     source, target = stand("Source"), stand("Target")
     for obj in (source, target):
         obj.thew.limbs.clear()
@@ -238,7 +238,7 @@ def test_carry_names_rigs_without_limb(scene):
         activate(source)
         rig = part("edit.rig_list").new_rig(source, name)
         rig.guide, rig.template, rig.radius, rig.matrix = "FREE", "RADIAL", 0.3, frame.ravel().tolist()
-    assert [rig.name for rig in carry(source, target)] == ["Nose", "Near"]
+    assert part("edit.limb_rigs").carry(bpy.context, source, target).names == ["Nose", "Near"]
     far = source.thew.rigs.find("Far")
     activate(source)
     for index in (far + 1, far):
@@ -362,30 +362,28 @@ def test_carry_refusals_change_nothing(scene):
     """A refused carry leaves the target unchanged."""
     source, target = stand("Source"), stand("Target")
     activate(target)
-    assert "has no rigs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "has no rigs" in refusal(bpy.ops.thew.rig_copy, source="Source")
     add_rig(source, bone="Spine")
     activate(target)
-    assert "Select one mesh" in refusal(bpy.ops.thew.limb_carry_rigs)
-    assert "itself" in refusal(bpy.ops.thew.limb_carry_rigs, source="Target")
-    assert "no mesh “Nobody”" in refusal(bpy.ops.thew.limb_carry_rigs, source="Nobody")
+    assert "Select one mesh" in refusal(bpy.ops.thew.rig_copy)
+    assert "itself" in refusal(bpy.ops.thew.rig_copy, source="Target")
+    assert "no mesh “Nobody”" in refusal(bpy.ops.thew.rig_copy, source="Nobody")
     chain, model = target.thew.limbs[0].bones, target.thew.limbs[0].model
     target.thew.limbs[0].tokens = ""
     target.thew.limbs[0].bones = "Spine\nHead"
-    assert "along 3 bones" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "along 3 bones" in refusal(bpy.ops.thew.rig_copy, source="Source")
     target.thew.limbs[0].bones = "Hip\nSpine\nSkull"
-    assert "“Skull”" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "“Skull”" in refusal(bpy.ops.thew.rig_copy, source="Source")
     target.thew.limbs[0].bones, target.thew.limbs[0].model = chain, "{"
-    assert "damaged" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "damaged" in refusal(bpy.ops.thew.rig_copy, source="Source")
     target.thew.limbs[0].model = model
     source.thew.rigs[0].bone = "Nowhere"
-    assert "None of the rigs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "None of the rigs" in refusal(bpy.ops.thew.rig_copy, source="Source")
     source.thew.rigs[0].bone = "Spine"
     assert bpy.ops.thew.remove() == {"FINISHED"}
     target.thew.limbs.clear()
     limb_add(target)
-    assert "“Target” has no flesh" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
-    target.thew.limbs.clear()
-    assert "no limbs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "“Target” has no flesh" in refusal(bpy.ops.thew.rig_copy, source="Source")
     assert len(target.thew.rigs) == 0
 
 
@@ -404,7 +402,7 @@ def test_carry_failure_rolled_back(scene, monkeypatch):
 
     monkeypatch.setattr(rigs, "write", write)
     activate(target)
-    assert "No more" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "No more" in refusal(bpy.ops.thew.rig_copy, source="Source")
     assert len(target.thew.rigs) == 0 and "thew_face" not in target.data.attributes
 
 
@@ -414,7 +412,7 @@ def test_carry_in_panel(scene):
     limb_add(body)
     layout = Layout()
     part("ui.limb_panel").draw_limbs(layout, bpy.context, body, 60)
-    assert any("thew.limb_carry_rigs" in call for call in layout.seen)
+    assert any("thew.rig_copy" in call for call in layout.seen)
 
 
 # real characters --------------------------------------------------------------------------------------------------------

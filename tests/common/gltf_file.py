@@ -141,18 +141,26 @@ class GltfFile:
 
     def positions(self, node_name: str, animation: str | None, seconds: float) -> np.ndarray:
         """Returns the mesh of a node at an instant of an animation (None: as the file opens), world space, [n, 3]."""
+        index, worlds = self.node(node_name), self._worlds(animation, seconds)
+        shape = self._morph(node_name, self.weights(node_name, animation, seconds))
+        if "skin" not in self.nodes[index]:
+            return z_up(shape @ worlds[index][:3, :3].T + worlds[index][:3, 3])
+        joints = self.joint_maps(node_name, animation, seconds)
+        return z_up(np.concatenate(list(self._skin(node_name, shape, joints))))
+
+    def joint_maps(self, node_name: str, animation: str | None, seconds: float) -> np.ndarray:
+        """Returns the maps of a node's joints from the mesh at rest to the world, in the file's axes, [j, 4, 4]."""
+        skin = self.json["skins"][self.nodes[self.node(node_name)]["skin"]]
+        binds = self.array(skin["inverseBindMatrices"]).astype(float).reshape(-1, 4, 4).transpose(0, 2, 1)
+        worlds = self._worlds(animation, seconds)
+        return np.array([worlds[joint] for joint in skin["joints"]]) @ binds
+
+    def _worlds(self, animation: str | None, seconds: float) -> list[np.ndarray]:
+        """Returns the world matrix of every node at an instant of an animation (None: as the file opens)."""
         nodes = [dict(node) for node in self.nodes]
         for (at, path), sampler in self.channels(animation).items():
             nodes[at][path] = self._sample(sampler, path, seconds)
-        index = self.node(node_name)
-        node, worlds = nodes[index], self._world_matrices(nodes)
-        shape = self._morph(node_name, self.weights(node_name, animation, seconds))
-        if "skin" not in node:
-            return z_up(shape @ worlds[index][:3, :3].T + worlds[index][:3, 3])
-        skin = self.json["skins"][node["skin"]]
-        binds = self.array(skin["inverseBindMatrices"]).astype(float).reshape(-1, 4, 4).transpose(0, 2, 1)
-        joints = np.array([worlds[joint] for joint in skin["joints"]]) @ binds
-        return z_up(np.concatenate(list(self._skin(node_name, shape, joints))))
+        return self._world_matrices(nodes)
 
     def _morph(self, node_name: str, weights: np.ndarray) -> np.ndarray:
         """Returns the mesh of a node with its morph targets, [n, 3]."""

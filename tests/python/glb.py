@@ -57,9 +57,26 @@ def load(path, height=1.7):
     names = [file.json["nodes"][joint].get("name", f"joint {joint}") for joint in joints]
     surface = thew.Surface(vertices, triangles)
     skeleton = thew.Skeleton(names, parents, heads, tails).refit_tails(surface, weights)
+    to_metres = np.eye(4)
+    to_metres[:3, :3] = scale * upright
     return SimpleNamespace(
-        vertices=vertices, triangles=triangles, weights=weights, surface=surface, skeleton=skeleton, names=names
+        vertices=vertices,
+        triangles=triangles,
+        weights=weights,
+        surface=surface,
+        skeleton=skeleton,
+        names=names,
+        file=file,
+        to_metres=to_metres,
     )
+
+
+def pose(found, animation, seconds):
+    """Returns the pose [b,4,4] of a loaded character at an instant of an animation of its file, at the size of its rest."""
+    node = next(node["name"] for node in found.file.nodes if "mesh" in node and "skin" in node)
+    maps = found.to_metres @ found.file.joint_maps(node, animation, seconds) @ np.linalg.inv(found.to_metres)
+    maps[:, :3] /= np.cbrt(np.median(np.linalg.det(maps[:, :3, :3])))
+    return maps
 
 
 def character(name, **options):

@@ -144,6 +144,7 @@ def objects(tmp_path_factory):
     balance.set_pose(poses[0])
     volume = thew.Volume(np.linalg.norm(np.indices((6, 6, 6)) - 2.5, axis=0))
     families = [mrep.transformed(1.0 + 0.1 * k) for k in range(3)]
+    link = thew.Correspondence(body, body)
     of_class = {
         "Surface": surface,
         "Skeleton": skeleton,
@@ -181,6 +182,7 @@ def objects(tmp_path_factory):
         "SkinGuide": thew.SkinGuide(0),
         "FreeGuide": thew.FreeGuide(np.eye(4)),
         "Rig": rig,
+        "Correspondence": link,
     }
     files = {"Body": body, "Clip": clip, "Shot": shot, "MRep": mrep}
     for name, thing in files.items():
@@ -238,6 +240,7 @@ def objects(tmp_path_factory):
         "bone": "upper",
         "face": 0,
         "samples": None,
+        "text": "format = 1\nrigs = []",
         "rigs": [rig],
         "motions": [spacetime],
         "bodies": [body],
@@ -286,6 +289,8 @@ def objects(tmp_path_factory):
         ("PinTrack", "point"): 1,
         ("independent_vertices", "vertices"): [0, 1],
         ("Skeleton.skin", "points"): vertices,
+        ("Skeleton.fit_pose", "points"): vertices,
+        ("Skeleton.fit_pose", "targets"): vertices,
         ("Template.force", "frame"): np.eye(4),
         ("Template.sized", "reach"): 0.2,
         ("Template.sized", "strength"): 100.0,
@@ -299,6 +304,7 @@ def objects(tmp_path_factory):
         ("RigFit.fit", "points"): [(0, [0.0, 0.0, 0.2])],
         ("RigFit.gradient", "points"): [(0, [0.0, 0.0, 0.2])],
         ("fit_rig", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("fit_pose", "points"): [(v, vertices[v]) for v in range(len(vertices))],
         ("fit_gradient", "points"): [(0, [0.0, 0.0, 0.2])],
         ("nonlinear_equilibrium", "tets"): tets,
         ("nonlinear_equilibrium", "forces"): np.zeros_like(tets.vertices),

@@ -221,6 +221,7 @@ def unpicklable_objects(arm):
         "a thew.ModalSimulation": thew.ModalSimulation(modes, 0.01),
         "a thew.Deformer": thew.Deformer(modes, bar.vertices),
         "a thew.SurfaceReport": arm.surface.report(),
+        "a thew.Correspondence": thew.Correspondence(arm.body, arm.body),
         "a thew.RigSpec": thew.templates()[0],
         "a thew.ParameterSpec": thew.guides()[0].parameters[0],
         "a thew.WigglySpline": thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.1),
@@ -255,12 +256,14 @@ def test_pickle_covers_every_class(arm):
             in (
                 "Composite",
                 "Compressed",
+                "CorrespondenceReport",
                 "HelperBones",
                 "MRepFit",
                 "MRepReport",
                 "NonlinearSimulation",
                 "RigFit",
                 "Spacetime",
+                "SurfaceFitReport",
                 "VertexTexture",
             )
         )

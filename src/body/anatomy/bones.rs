@@ -203,7 +203,7 @@ impl BoneTree {
     }
 
     /// Returns, for each bone, the one with its skin at the mirror image, or the bone itself if there is none.
-    fn twins(&self, plane: &MirrorPlane, size: f64) -> Vec<usize> {
+    pub fn twins(&self, plane: &MirrorPlane, size: f64) -> Vec<usize> {
         let n = self.len();
         let nearest = |b: usize| {
             let image = plane.image(&self.centre[b]);

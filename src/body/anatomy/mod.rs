@@ -19,6 +19,7 @@ mod point_tree;
 mod regions;
 mod scatter;
 mod skin;
+mod skin_tree;
 mod stance;
 mod statistics;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod trunk;
 
 pub use kind::CharacterKind;
 pub use parts::{BodyPart, PartName};
+pub(crate) use skin_tree::SkinTree;
 
 use super::bone_distance::{bone_distance, last_bones};
 use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
@@ -186,6 +188,11 @@ impl Anatomy {
     /// Returns the parts of the body that can be located.
     pub fn parts(&self) -> Vec<BodyPart> {
         parts::find(self)
+    }
+
+    /// Returns the tree of bones by the skin, rooted; `skeleton` is the one that it was read from.
+    pub(crate) fn skin_tree(&self, skeleton: &Skeleton) -> SkinTree {
+        SkinTree::new(&self.skin, &self.bones, &self.plane, skeleton)
     }
 
     /// Returns a one-line summary for people.

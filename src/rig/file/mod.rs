@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs as a TOML text file: small, readable, and exact to the bit.
+//! Rigs as a TOML text file: small and readable, and exact to the bit but for sculpted rigs, which files hold with five digits.
 //!
 //! ```toml
 //! format = 1
@@ -31,22 +31,47 @@
 //! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
+//! A sculpted rig has no template and no guide:
+//!
+//! ```toml
+//! [[rigs]]
+//! name = "Elbow"
+//! kind = "sculpted"         # any other rig has the kind "force", also if it has none
+//!
+//! [[rigs.samples]]
+//! control = 0.0             # without points: no effect
+//!
+//! [[rigs.samples]]
+//! control = 1.0
+//! strength = 1.0            # the share of the shape
+//! smoothness = 0.03
+//! turns = { forearm = [0.0, 1.57, 0.0] }   # of bones against their parents, rotation vectors
+//! points = [[0.31, 0.02, 1.2]]             # places of the skin at rest
+//! areas = [0.0002]                         # m²
+//! bones = ["upper_arm.L"]
+//! offsets = [[0.0, 0.012, 0.0]]            # wanted displacements, rest axes
+//! ```
+//!
 //! In addition to a strength, or instead of it, a table may hold `yields`: the peak displacement of a body's skin
 //! ([`Rig::peak_displacements`]), metres, negative for a reversed field. A file written for a body holds both. Read
 //! for a body, yields are converted to strengths for this body; where that fails, the strength in the file is kept.
 //! Read without a body, strengths count. A sample with neither takes the template's.
 
+mod sculpted;
 mod table;
+mod words;
 
 use super::guide::{BoneRef, Guide};
-use super::{ForceRig, Rig, RigError, RigKind, Sample, Template, TemplateKind};
+use super::{ForceRig, Rig, RigError, RigKind, Sample, SculptedRig, Template, TemplateKind};
 use crate::body::Body;
 use crate::disk;
 use crate::progress::Progress;
+use sculpted::{read_sculpted, write_sculpted};
 use std::fmt::Write;
 use std::path::Path;
 use table::{RigFileTable, RigFileText, parse_integer};
 use toml::de::{DeTable, DeValue};
+use words::{quote, write_numbers};
 
 /// Version of the format.
 const FORMAT_VERSION: i64 = 1;
@@ -66,7 +91,8 @@ pub fn save(
     body: Option<&Body>,
     progress: &dyn Progress,
 ) -> Result<(), RigError> {
-    let text = to_text(rigs, body.map(|body| (body, progress)))?;
+    let rigs: Vec<Rig> = rigs.iter().map(Rig::rounded).collect();
+    let text = to_text(&rigs, body.map(|body| (body, progress)))?;
     disk::write_together(&[(path, &[text.as_bytes()])]).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "written",
@@ -93,7 +119,8 @@ pub fn load(
         line,
         what: "this is not text (UTF-8)".into(),
     })?;
-    from_text(path, &text, body.map(|body| (body, progress)))
+    let rigs = from_text(path, &text, body.map(|body| (body, progress)))?;
+    Ok(rigs.iter().map(Rig::rounded).collect())
 }
 
 /// Returns rigs as the text of a file.
@@ -128,22 +155,35 @@ fn to_text(rigs: &[Rig], body: YieldContext) -> Result<String, RigError> {
                 Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
                 computed => Ok(computed.and_then(Result::ok)),
             };
-        let own = rig.without_samples().as_ref().map_or(Ok(None), yields)?;
-        let _ = write_rig(&mut text, rig, own, yields(rig)?);
+        let _ = match rig.kind() {
+            RigKind::Force(force) => {
+                let own = rig.without_samples().as_ref().map_or(Ok(None), yields)?;
+                write_rig(&mut text, rig, force, (own, yields(rig)?))
+            }
+            RigKind::Sculpted(sculpted) => write_sculpted_rig(&mut text, rig, sculpted),
+        };
     }
     Ok(text)
 }
 
+fn write_head(text: &mut String, rig: &Rig) -> std::fmt::Result {
+    writeln!(text, "\n[[rigs]]\nname = {}", quote(rig.name()))
+}
+
+fn write_sculpted_rig(text: &mut String, rig: &Rig, sculpted: &SculptedRig) -> std::fmt::Result {
+    write_head(text, rig)?;
+    write_sculpted(text, rig, sculpted)
+}
+
+/// Writes a rig with the yields of its template's own state and of its samples.
 fn write_rig(
     text: &mut String,
     rig: &Rig,
-    own: Option<Vec<f64>>,
-    of_samples: Option<Vec<f64>>,
+    force: &ForceRig,
+    (own, of_samples): (Option<Vec<f64>>, Option<Vec<f64>>),
 ) -> std::fmt::Result {
-    writeln!(text, "\n[[rigs]]\nname = {}", quote(rig.name()))?;
-    match rig.kind() {
-        RigKind::Force(force) => write_force(text, force, own)?,
-    }
+    write_head(text, rig)?;
+    write_force(text, force, own)?;
     for (i, sample) in rig.samples().iter().enumerate() {
         writeln!(text, "\n[[rigs.samples]]\ncontrol = {:?}", sample.control)?;
         write_numbers(text, rig.parameter_names(), &sample.parameters)?;
@@ -188,16 +228,6 @@ fn write_yield(text: &mut String, yields: Option<&[f64]>, i: usize) -> std::fmt:
     }
 }
 
-/// Writes each number with the fewest digits that restore it exactly.
-fn write_numbers(text: &mut String, names: &[&str], values: &[f64]) -> std::fmt::Result {
-    let mut pairs = names.iter().zip(values);
-    pairs.try_for_each(|(name, value)| writeln!(text, "{name} = {value:?}"))
-}
-
-fn quote(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
 fn from_text(path: &Path, text: &str, body: YieldContext) -> Result<Vec<Rig>, RigError> {
     let file = RigFileText { path, text };
     let parsed = DeTable::parse(text).map_err(|e| {
@@ -227,11 +257,26 @@ fn from_text(path: &Path, text: &str, body: YieldContext) -> Result<Vec<Rig>, Ri
 }
 
 fn read_rig(table: &RigFileTable, body: YieldContext) -> Result<Rig, RigError> {
-    table.check_keys(&["name", "template", "guide", "samples"])?;
     let name = match table.get("name") {
         Some(_) => table.string("name")?,
         None => "Rig".to_owned(),
     };
+    let kind = table
+        .get("kind")
+        .map(|_| table.string("kind"))
+        .transpose()?;
+    match kind.as_deref() {
+        None | Some("force") => read_force(table, name, body),
+        Some("sculpted") => read_sculpted(table, name),
+        Some(kind) => {
+            let what = format!("there is no kind of rig '{kind}'; there are: 'force', 'sculpted'");
+            Err(table.error_at_key("kind", what))
+        }
+    }
+}
+
+fn read_force(table: &RigFileTable, name: String, body: YieldContext) -> Result<Rig, RigError> {
+    table.check_keys(&["name", "kind", "template", "guide", "samples"])?;
     let (template, of_template) = read_template(&table.table("template")?)?;
     let guide = read_guide(&table.table("guide")?)?;
     let tables = table.tables("samples")?;

@@ -120,6 +120,19 @@ impl<'a> RigFileTable<'a> {
             .collect()
     }
 
+    /// Returns the entries of a list.
+    pub fn list(&self, key: &str) -> Result<&'a [Spanned<DeValue<'a>>], RigError> {
+        let list = self.require(key)?.get_ref().as_array();
+        list.map(|list| &list[..])
+            .ok_or_else(|| self.type_error(key, "a list"))
+    }
+
+    /// Returns the text of an entry of the list at a key.
+    pub fn text_of<'b>(&self, key: &str, value: &'b Spanned<DeValue>) -> Result<&'b str, RigError> {
+        let text = value.get_ref().as_str();
+        text.ok_or_else(|| self.type_error(key, "a list of texts in quotes"))
+    }
+
     pub fn string(&self, key: &str) -> Result<String, RigError> {
         match self.require(key)?.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
@@ -159,7 +172,7 @@ impl<'a> RigFileTable<'a> {
         Ok(values)
     }
 
-    fn finite_number(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
+    pub fn finite_number(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
         let number = match value.get_ref() {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
             DeValue::Integer(digits) => parse_integer(digits).map(|n| n as f64),

@@ -4,6 +4,7 @@
 use crate::dynamics::SimulationError;
 use crate::progress::Cancelled;
 use crate::rig::RigError;
+use crate::skeleton::SkeletonError;
 use crate::solve::lbfgsb::LbfgsbError;
 
 /// Reasons why a fit fails.
@@ -16,6 +17,9 @@ pub enum RigFitError {
     /// The balance cannot be solved.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// The pose cannot be fitted, or does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
     /// The rig is invalid, or badly placed.
     #[error(transparent)]
     Rig(#[from] RigError),

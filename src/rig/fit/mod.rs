@@ -28,6 +28,7 @@ mod error;
 mod fitted;
 mod folding_limit;
 mod options;
+mod pose;
 mod pull;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ mod tests;
 pub use error::RigFitError;
 pub use fitted::RigFitResult;
 pub use options::{NamedValues, RigFitSettings};
+pub use pose::fit_pose;
 
 use super::Rig;
 use crate::Vec3;
@@ -213,25 +215,7 @@ impl RigFit {
 
     /// Checks points and computes the missing sensitivities.
     fn pulled_points(&mut self, points: &[SkinTarget]) -> Result<Vec<PulledPoint>, RigFitError> {
-        if points.is_empty() {
-            return Err(RigFitError::NoPoints);
-        }
-        let vertices = self.embedding.len();
-        for (index, point) in points.iter().enumerate() {
-            if point.vertex as usize >= vertices {
-                return Err(RigFitError::Vertex {
-                    index,
-                    vertex: point.vertex,
-                    vertices,
-                });
-            }
-            if point.place.iter().any(|x| !x.is_finite()) {
-                return Err(RigFitError::Target {
-                    index,
-                    place: point.place.into(),
-                });
-            }
-        }
+        check_targets(points, self.embedding.len())?;
         // Sensitivities of points no longer pulled are dropped.
         self.sensitivities
             .retain(|vertex, _| points.iter().any(|p| p.vertex == *vertex));
@@ -268,4 +252,27 @@ impl RigFit {
         }
         Ok(sensitivities)
     }
+}
+
+/// Refuses an empty list, vertices that the surface does not have, and targets that are not finite.
+fn check_targets(points: &[SkinTarget], vertices: usize) -> Result<(), RigFitError> {
+    if points.is_empty() {
+        return Err(RigFitError::NoPoints);
+    }
+    for (index, point) in points.iter().enumerate() {
+        if point.vertex as usize >= vertices {
+            return Err(RigFitError::Vertex {
+                index,
+                vertex: point.vertex,
+                vertices,
+            });
+        }
+        if point.place.iter().any(|x| !x.is_finite()) {
+            return Err(RigFitError::Target {
+                index,
+                place: point.place.into(),
+            });
+        }
+    }
+    Ok(())
 }

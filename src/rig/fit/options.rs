@@ -175,6 +175,7 @@ impl ResolvedOptions {
                     field.max_update_change(),
                 )
             }
+            RigKind::Sculpted(_) => return Err(RigError::NoTemplate.into()),
         };
         let mut start: Vec<f64> = asked.clone();
         for (x, (lower, upper)) in start.iter_mut().zip(&bounds) {
@@ -348,6 +349,7 @@ fn separate_nested(
 fn typical_change(kind: ParameterKind, size: f64, young: f64) -> f64 {
     match kind {
         ParameterKind::Strength => young / size,
+        ParameterKind::Factor => 1.0,
         ParameterKind::Share => TYPICAL_SHARE,
         ParameterKind::Angle => TYPICAL_ANGLE,
         ParameterKind::Radius | ParameterKind::Distance | ParameterKind::Offset => {
@@ -361,6 +363,7 @@ fn default_bounds(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f6
     match kind {
         ParameterKind::Strength => (-MAX_STRENGTH * young / size, MAX_STRENGTH * young / size),
         ParameterKind::Share => (-0.5, 1.5),
+        ParameterKind::Factor => (0.0, 1.0),
         ParameterKind::Distance => (0.0, size),
         ParameterKind::Radius => (MIN_RADIUS * size, size),
         ParameterKind::Angle => (start - TAU, start + TAU),

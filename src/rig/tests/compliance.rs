@@ -194,7 +194,7 @@ fn rig_transfers_between_bodies() {
         });
         let template = rig.template_at(&own.parameters).unwrap();
         let samples: Vec<Sample> = rig.samples().iter().map(scaled).collect();
-        let large = Rig::new("push", template, rig.guide().clone(), samples).unwrap();
+        let large = Rig::new("push", template, rig.guide().unwrap().clone(), samples).unwrap();
         let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
         let large = large
             .with_peak_displacements(&twice, &wanted, &Silent)
@@ -300,7 +300,7 @@ fn peak_displacements_refuse_bad_values() {
         "{message}"
     );
     let guide = Guide::bone(BoneRef::Index(1), [40.0, 0.0, 0.0, 0.0]).unwrap();
-    let lost = Rig::new("lost", *rig.template(), guide, vec![]).unwrap();
+    let lost = Rig::new("lost", *rig.template().unwrap(), guide, vec![]).unwrap();
     assert_eq!(
         lost.with_peak_displacements(&body, &[Some(0.1)], &Silent),
         Err(RigError::Outside)

@@ -6,9 +6,9 @@ mod files;
 mod guides;
 
 use super::*;
-use crate::Mat3;
 use crate::body::fixture::BarOptions;
 use crate::surface::shapes::Random;
+use crate::{Mat3, Vec3};
 use approx::assert_relative_eq;
 use nalgebra::{Isometry3, Point3};
 use std::f64::consts::PI;
@@ -268,7 +268,7 @@ fn pull_back_matches_differences() {
             };
             let pulled = rig.forces_vjp_at_level(&body, &eta, level, &field).unwrap();
             assert_eq!(pulled, rig.forces_vjp(&body, &eta, &field).unwrap());
-            let radius = rig.template().radius();
+            let radius = rig.template().unwrap().radius();
             for (i, name) in rig.parameter_names().iter().enumerate() {
                 // The second derivative jumps where points enter: the error of a difference is of second order in its
                 // step still, by many points.
@@ -287,7 +287,7 @@ fn pull_back_matches_differences() {
                 assert!(
                     (slope - pulled[i]).abs() < 1e-6 * scale,
                     "{kind:?} {} {name}: {slope} {}",
-                    rig.guide().spec().name,
+                    rig.guide().unwrap().spec().name,
                     pulled[i]
                 );
             }

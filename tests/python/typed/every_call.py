@@ -82,6 +82,11 @@ class Scene:
         self.Rig = thew.Rig(self.Template, self.BoneGuide, samples=[(0.5, {"radius": 0.1})])
         self.wish = [(400, self.vertices[400] + [0.0, 0.0, 0.01])]
         self.RigFit = thew.RigFit(body, self.Rig, pose)
+        self.Correspondence = thew.Correspondence(body, body, bones=[("upper", 0)], landmarks=np.zeros((0, 2, 3)))
+        self.CorrespondenceReport = self.Correspondence.report
+        self.sculpted = thew.fit_surface(body, pose, self.vertices * [1.0, 1.1, 1.1], gravity=(0.0, 0.0, 0.0))
+        assert self.sculpted.report is not None
+        self.SurfaceFitReport = self.sculpted.report
 
         self.SimulationSettings = thew.SimulationSettings(mass_damping=2.0, stiffness_damping=0.01, max_offset=0.2)
         self.Simulation = thew.Simulation(body)
@@ -164,6 +169,7 @@ CALLS: dict[str, Call] = {
     "closest_points": lambda s: thew.closest_points(s.Surface.vertices, s.Surface.triangles, s.points),
     "Skeleton.refit_tails": lambda s: s.Skeleton.refit_tails(s.Surface, s.weights),
     "Skeleton.skin": lambda s: s.Skeleton.skin(s.vertices, s.weights, s.pose),
+    "Skeleton.fit_pose": lambda s: s.Skeleton.fit_pose(s.vertices, s.weights, s.vertices),
     "Lattice.enclose": lambda s: thew.Lattice.enclose(s.Surface, s.Skeleton, s.weights, cells_across=4),
     "Lattice.from_faces": lambda s: thew.Lattice.from_faces(*s.Lattice.face_mesh()),
     "Lattice.face_mesh": lambda s: s.Lattice.face_mesh(),
@@ -313,6 +319,10 @@ CALLS: dict[str, Call] = {
     "RigFit.gradient": lambda s: s.RigFit.gradient(s.wish),
     "RigFit.positions": lambda s: s.RigFit.positions(),
     "fit_rig": lambda s: thew.fit_rig(s.Body, s.Rig, s.pose, s.wish),
+    "fit_pose": lambda s: thew.fit_pose(s.Body, [(v, s.vertices[v]) for v in (0, 1, 2)]),
+    "fit_surface": lambda s: thew.fit_surface(s.Body, s.pose, s.Surface, smoothness=0.1),
+    "format_rigs": lambda s: thew.format_rigs([s.Rig, s.sculpted]),
+    "parse_rigs": lambda s: thew.parse_rigs(thew.format_rigs([s.sculpted])),
     "fit_gradient": lambda s: thew.fit_gradient(s.Body, s.Rig, s.pose, s.wish),
     "Modes.displacements": lambda s: s.Modes.displacements(np.zeros(2)),
     "Modes.scaled": lambda s: s.Modes.scaled(2.0),
@@ -346,6 +356,9 @@ CALLS: dict[str, Call] = {
     "Rig.with_peak_displacements": lambda s: s.Rig.with_peak_displacements(s.Body, [None]),
     "Rig.clamped": lambda s: s.Rig.clamped(s.Body),
     "Rig.check": lambda s: s.Rig.check(s.Body),
+    "Rig.retarget": lambda s: s.Rig.retarget(s.Correspondence),
+    "Correspondence.swapped_sides": lambda s: s.Correspondence.swapped_sides(),
+    "Correspondence.pose": lambda s: s.Correspondence.pose(s.pose),
     "Scene.reset": lambda s: s.Scene.reset([s.pose, s.pose]),
     "Scene.advance": lambda s: s.Scene.advance([s.pose, s.pose], 1 / 240),
     "Scene.positions": lambda s: s.Scene.positions(1),
@@ -404,6 +417,7 @@ FILLED: dict[str, Call] = {
     "Clip.engine": lambda s: s.swinging.engine,
     "Clip.folded_cells": lambda s: s.swinging.folded_cells,
     "Clip.loop_gap": lambda s: s.swinging.loop_gap,
+    "Rig.report": lambda s: s.sculpted.report,
     "RigFit.reached": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.reached)[1],
     "RigFit.folding": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.folding)[1],
 }

@@ -66,6 +66,9 @@ def lead(body: thew.Body, pose: Floats, folder: Path) -> dict[str, float]:
     rigs = [thew.Rig(template, guide, samples=[(0.0, {"strength": 0.0}), (1.0, {})]) for guide in guides]
     thew.save_rigs(folder / "arm.toml", rigs, body)
     assert_type(thew.load_rigs(folder / "arm.toml"), list[thew.Rig])
+    shape = thew.fit_surface(body, pose, body.surface, select=np.ones(3), steps=2, control=1.5, method="hyperelastic")
+    assert_type(shape.report, thew.SurfaceFitReport | None)
+    assert_type(thew.parse_rigs(thew.format_rigs([shape])), list[thew.Rig])
     fit = thew.RigFit(body, rigs[0], pose, method="warped_vertex")
     found = fit.fit([(3, (0.0, 0.1, 0.2))], bounds={"strength": (None, 1e4)})
     assert_type(fit.reached, float | None)

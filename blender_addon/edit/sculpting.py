@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs from shapes of the skin: a corrective shape key, or a sculpted copy of the mesh, at the present pose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..logic import sculpted_rigs
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.native import core
+from ..logic.spaces import skin_linearly, transform
+from ..rigs import drivers, pushers
+from ..saved.rigs import ThewRig
+from ..saved.samples import quiet_edits
+from ..scene import mesh, rig_controls
+from ..scene.own_skin import read_groups
+from ..scene.reading import armature_of
+from . import rig_list
+from .posed_character import PosedCharacter
+
+#: Methods whose balance a fit follows. Others are linear or balance amplitudes: flesh at rest is warped there.
+FITTED_METHODS = {"hyperelastic", "warped", "blended", "nonlinear", "linearised", "neohookean"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A wanted shape of the skin at the present pose."""
+
+    name: str
+    offsets: np.ndarray  # [n, 3] from the skin as it is, metres, world axes
+
+
+def shape_of_key(stand: PosedCharacter, name: str) -> Shape:
+    """Returns what a shape key adds to the skin, carried to the present pose as the Armature modifier carries it."""
+    obj, flesh = stand.obj, stand.flesh
+    keys = obj.data.shape_keys
+    key = None if keys is None else keys.key_blocks.get(name) if name else obj.active_shape_key
+    if key is None:
+        called = f"no shape key “{name}”" if name else "no shape key"
+        raise Refusal(f"{describe(obj)} has {called}: sculpt one, or select a sculpted copy of the mesh too")
+    if key == keys.reference_key:
+        raise Refusal(f"“{key.name}” is the basis of {describe(obj)}: choose a key that differs from it")
+    basis, shaped = (mesh.key_positions(k).astype(np.float64) for k in (key.relative_key, key))
+    if len(shaped) != len(flesh.character.rest) or not np.isfinite(shaped).all():
+        raise Refusal(f"The shape key “{key.name}” has vertices that are not numbers: make it again")
+    rest = flesh.bind_pose.mesh_matrix
+    still = stand.mesh @ np.linalg.inv(rest)
+    before, after = (
+        skin_linearly(flesh.character.weights, stand.maps, transform(rest, points), still)
+        for points in (flesh.character.rest, flesh.character.rest + shaped - basis)
+    )
+    return Shape(key.name, (after - before) * flesh.place.metres_per_unit)
+
+
+def shape_of_mesh(stand: PosedCharacter, sculpt: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> Shape:
+    """Returns the way from the displayed skin to a sculpted copy of it, vertex by vertex."""
+    places = mesh.evaluated_positions(sculpt, view_layer.depsgraph).astype(np.float64)
+    world, shown = transform(np.array(sculpt.matrix_world), places), stand.displayed.vertices
+    if world.shape != np.shape(shown):
+        raise Refusal(
+            f"{describe(sculpt)} has {len(world)} vertices and {describe(stand.obj)} {len(shown)}: sculpt a copy of the "
+            "mesh, with the same vertices"
+        )
+    if not np.isfinite(world).all():
+        raise Refusal(f"{describe(sculpt)} has vertices that are not numbers: make it again")
+    return Shape(sculpt.name, (world - shown) * stand.flesh.place.metres_per_unit)
+
+
+def selection(obj: bpy.types.Object, group: str, selected: bool) -> np.ndarray | None:
+    """Returns the share by which each vertex takes part, [n]: its weight in a vertex group, or 1 where it is `selected` in edit
+    mode. None: all of it.
+    """
+    if selected:
+        chosen = mesh.numbers(obj.data.vertices, "select", dtype=bool).astype(np.float64)
+        if not chosen.any():
+            raise Refusal(
+                f"No vertex of {describe(obj)} is selected: select the region in edit mode, as with the lasso"
+            )
+        return chosen
+    if not group:
+        return None
+    found = obj.vertex_groups.get(group)
+    if found is None:
+        raise Refusal(f"{describe(obj)} has no vertex group “{group}”: choose one of its groups")
+    groups, vertices, weights = read_groups(obj)
+    chosen = np.zeros(len(obj.data.vertices))
+    own = groups == found.index
+    chosen[vertices[own]] = np.clip(weights[own], 0.0, 1.0)
+    if not chosen.any():
+        raise Refusal(f"No vertex is in the group “{group}” of {describe(obj)}: assign some")
+    return chosen
+
+
+def fit(stand: PosedCharacter, shape: Shape, steps: int, select: np.ndarray | None, view_layer) -> Any:
+    """Returns the native rig that brings the flesh at rest to a shape, beside the rigs that push already."""
+    flesh, settings = stand.flesh, stand.flesh.build_settings
+    method = settings.method if settings.method in FITTED_METHODS else "warped"
+    gravity = settings.simulation.gravity
+    controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
+    others = flesh.rig_forces(stand.obj, controls)
+    balance = core().Equilibrium(flesh.body, method=method)
+    balance.set_pose(stand.pose)
+    balance.solve(rest_forces=others, gravity=gravity)
+    target = np.asarray(balance.positions(), dtype=np.float64) + shape.offsets
+    return core().fit_surface(
+        flesh.body, stand.pose, target, select=select, steps=steps, gravity=gravity, rest_forces=others, method=method,
+        name=shape.name,
+    )  # fmt: skip
+
+
+def add(stand: PosedCharacter, native: Any) -> ThewRig:
+    """Adds a native sculpted rig to the list, with its control at the whole shape."""
+    obj, flesh = stand.obj, stand.flesh
+    rig = rig_list.new_rig(obj, native.name)
+    with quiet_edits():
+        rig.kind, rig.strength_by = "SCULPTED", "FORCE"
+        rig.sculpt = sculpted_rigs.saved_text(core(), native, flesh.place)
+        rig.control = rig.at = 1.0
+    pushers.store_problems(obj, flesh)
+    return rig
+
+
+def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:
+    """Drives a rig by the turn of a bone, 0 at rest and 1 at the present pose; empty: the bone that turns most. Returns its name."""
+    armature = armature_of(stand.obj)
+    bone = bone or next(iter(sculpted_rigs.widest_turns(rig.sculpt)), "")
+    if armature is None or bone not in armature.pose.bones:
+        return ""
+    turns = drivers.turns_of(armature, bone, None)
+    axis = drivers.dominant_axis(turns)
+    end = drivers.angle_of(turns[0], axis)
+    if math.isclose(end, 0.0, abs_tol=drivers.MIN_TURN):
+        return ""
+    drivers.drive(rig, armature, bone, axis, 0.0, end)
+    return bone
