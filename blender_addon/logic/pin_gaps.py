@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far pins stop short of their targets.
+"""Distances by which pins stop short of their targets.
 
 Flesh is shown only a part of its thickness away from its skin, and at most the Swing Limit. Neither depends on how soft it is.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from .sentences import frames_text
 
-#: Least gap that is told, as a part of the body's size: less than two millimetres on a man, which nobody sees.
+#: Smallest gap that is reported, as a part of the body's size: less than two millimetres on a man, which nobody sees.
 MIN_GAP = 1e-3
 #: Share of the Swing Limit from which it takes effect (`kernel::limit` of the core).
 FREE_SHARE = 2.0 / 3.0
@@ -24,7 +24,7 @@ class PinGaps:
     """Gaps of the pins of a clip, frame by frame: those that hold fully and still stop short."""
 
     names: tuple[str, ...] = ()
-    #: Where the point of a pin that is farthest from its target is shown, and that target, Blender's world.
+    #: Displayed place of the point of a pin that is farthest from its target, and that target, Blender's world.
     ends: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2, 3)))  # [f, p, 2, 3]
     #: Distances between both in units of the scene; 0 where the pin reaches its target, or does not hold fully.
     lengths: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # [f, p]

@@ -18,7 +18,7 @@ use super::bones::{BoneFeatures, CharacterBones};
 use crate::Mat3;
 use rayon::prelude::*;
 
-/// What a pair earns. In 24 pairs of eight known characters without names it pairs 526 bones of one part and 60 of others,
+/// Gain of a pair. In 24 pairs of eight known characters without names it pairs 526 bones of one part and 60 of others,
 /// most a bone off; half of it 384 and 54, twice 516 and 88.
 const MATCH_GAIN: f64 = 0.75;
 /// Costs of a pair: places of head, own skin and skin beyond, each saturating at [`PLACE_SCALE`]; heading; share of the
@@ -32,9 +32,9 @@ const SHARE_COST: f64 = 0.03;
 /// Distance at which a place costs half of the most, relative to the skin's radius: arms that hang and arms held out stay
 /// comparable. Half of it pairs 458 of those bones rightly, twice 546.
 const PLACE_SCALE: f64 = 0.6;
-/// Most of a squared logarithm of skin shares that counts, own and beyond.
+/// Upper bound of a squared logarithm of skin shares that counts, own and beyond.
 const MAX_SHARE: [f64; 2] = [4.0, 6.0];
-/// Least share of skin, below which it does not matter how little it is.
+/// Smallest share of skin, below which it does not matter how little it is.
 const MIN_SHARE: f64 = 1e-4;
 /// Costs of a bone without a partner: of each, and of all skin; and of a skip. Halving or doubling the last two changes at
 /// most 4 of those bones.

@@ -92,7 +92,7 @@ pub enum CorrespondenceError {
     ForeignRig {
         /// Name of the rig.
         name: String,
-        /// What does not fit.
+        /// Reason.
         error: RigError,
     },
     /// The rig as carried is none.
@@ -100,7 +100,7 @@ pub enum CorrespondenceError {
     CarriedRig {
         /// Name of the rig.
         name: String,
-        /// What does not fit.
+        /// Reason.
         error: RigError,
     },
     /// The pose does not fit the source skeleton.

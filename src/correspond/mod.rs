@@ -88,7 +88,7 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// What is known of a correspondence beforehand.
+/// Settings of a correspondence: what the caller knows of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CorrespondenceSettings {
     /// Pairs of bones, source and target, that are kept whatever the shapes say.
@@ -116,7 +116,7 @@ pub struct BoneMatch {
     pub source: u32,
     /// Number of the target's bone.
     pub target: u32,
-    /// How badly they match: 0 for equal bones, below it where names agree, 0.75 and more for bones that hardly match.
+    /// Mismatch: 0 for equal bones, below it where names agree, 0.75 and more for bones that hardly match.
     /// `None`: they were passed.
     pub cost: Option<f64>,
 }

@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-/// What a name says of its bone.
+/// Part and side of a bone by its name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BoneName {
     /// The name in lower case.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How well two characters correspond.
+//! Report of a correspondence: distances of the skins, inverted cells.
 
 use super::align::Alignment;
 use super::bones::CharacterBones;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sculpted rigs carried to another character: points forward along the map, offsets with its derivative, poses by turns of partners.
 //!
-//! What is carried is the wish, not the forces: on the target these are those that its own lattice and stiffness need. The paper carries the
+//! The wish is carried, not the forces: on the target these are those that its own lattice and stiffness need. The paper carries the
 //! displacement of the lattice, which holds the turn of the bones, and so stretches a bent limb; a wish in rest axes does not.
 
 use super::points::SkinPoint;

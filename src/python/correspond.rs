@@ -95,7 +95,7 @@ impl PyCorrespondence {
         from_points(py, self.0.places())
     }
 
-    /// How well the characters correspond; `str()` of it is a few sentences.
+    /// Report of the correspondence; `str()` of it is a few sentences.
     #[getter]
     fn report(&self) -> PyCorrespondenceReport {
         PyCorrespondenceReport(self.0.report().clone(), self.alone())

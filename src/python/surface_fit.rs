@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
-/// How well `fit_surface` met its target. Distances are root mean squares over the selected skin, metres.
+/// Report of `fit_surface`. Distances are root mean squares over the selected skin, metres.
 #[pyclass(name = "SurfaceFitReport", module = "thew", frozen)]
 pub(super) struct PySurfaceFitReport(pub SurfaceFitReport);
 

@@ -210,7 +210,7 @@ pub enum SkeletonError {
     /// The position of a feature or target is not finite or out of range.
     #[error("{noun} {index} is not finite, or farther away than {MAX_COORDINATE:e} m")]
     FeatureNonFinite {
-        /// Which position: feature or target.
+        /// The position: feature or target.
         noun: &'static str,
         /// Index of the feature.
         index: usize,
@@ -220,7 +220,7 @@ pub enum SkeletonError {
         "the {noun} lie in a line or in one place, so they do not show how the pose is turned: mark a point beside them"
     )]
     FeatureLine {
-        /// Which positions: features or targets.
+        /// The positions: features or targets.
         noun: &'static str,
     },
     /// A bone does not exist.

@@ -27,7 +27,7 @@ const RECORD: usize = 5;
 #[derive(Default)]
 pub(in crate::dynamics) struct Fading([Vec<Vec3>; 3]);
 
-/// What fades of a body at an instant.
+/// Fading displacements of a body at an instant.
 pub(in crate::dynamics) struct FadedShape<'a> {
     /// The whole body.
     pub body: &'a Body,

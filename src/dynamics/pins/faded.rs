@@ -12,7 +12,7 @@ use crate::Vec3;
 use crate::dynamics::adapting::FadedShape;
 use crate::dynamics::skinned::SkinnedLattice;
 
-/// What fades of a body at an instant, at its skin, too.
+/// Fading displacements of a body at an instant, with those of its skin.
 pub(super) struct FadedFlesh<'a> {
     faded: FadedShape<'a>,
     /// Displacements of the skin of bent joints, `[vertices]`, m, world axes; empty: none.

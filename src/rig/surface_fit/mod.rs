@@ -25,9 +25,9 @@
 //! # }
 //! ```
 //!
-//! The skin in balance at the pose gives the wished offsets of its vertices ([`target`]) or, for a surface of another mesh, those of the nearest
-//! points ([`nearest`]). A correction of the flesh fits them ([`correction`](super::sculpted)), as smooth as the target allows
-//! ([`smoothness`]). Points of the skin keep the wish ([`thinning`]).
+//! The skin in balance at the pose gives the wished offsets of its vertices (`target`) or, for a surface of another mesh, those of the nearest
+//! points (`nearest`). A correction of the flesh fits them (`sculpted`), as smooth as the target allows
+//! (`smoothness`). Points of the skin keep the wish (`thinning`).
 //!
 //! A correction made at one pose and faded in by its forces alone is off on the way there by a quarter of it. Further samples on the way hold
 //! the share s of the offsets at the share s of every bone's turn. Deviation: the paper keeps forces of one pose (21).

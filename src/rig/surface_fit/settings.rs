@@ -6,7 +6,7 @@ use crate::Vec3;
 use crate::dynamics::Method;
 use crate::range::is_sound;
 
-/// Most samples on the way.
+/// Largest number of samples on the way.
 const MAX_STEPS: u32 = 100;
 
 /// Settings of a surface fit.
