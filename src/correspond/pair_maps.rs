@@ -100,9 +100,9 @@ pub(super) struct BoneMap {
 /// Maps of all bones of the source, and the matched bone that stands for each bone of either character.
 pub(super) struct BoneMaps {
     pub maps: Vec<BoneMap>,
-    /// For each bone of the source and of the target, the nearest matched bone at or above it, as an index of the pairs.
+    /// Index of the pair of the nearest matched bone at or above each bone, of the source and of the target.
     pub pair_of: [Vec<Option<usize>>; 2],
-    /// For each pair, that of the nearest matched bone above on the source.
+    /// Index of the pair of the nearest matched bone above each pair, on the source.
     pub above: Vec<Option<usize>>,
 }
 

@@ -57,7 +57,7 @@ pub(super) struct TargetSkin {
     surface: Arc<Surface>,
     normals: Vec<Vec3>,
     parts: Vec<PartRow>,
-    /// For each part, the one above it.
+    /// The part above each part.
     above: Vec<Option<usize>>,
     /// Size of the body, metres.
     pub size: f64,

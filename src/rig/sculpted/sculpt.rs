@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One sample of a sculpted rig: a pose, and displacements that points of the skin are to make there, apart from any mesh.
+//! A sample of a sculpted rig: a pose, and displacements that points of the skin are to make there, apart from any mesh.
 
 use super::turns::BoneTurn;
 use crate::Vec3;

@@ -103,6 +103,17 @@ fn difference(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
+/// Returns the rig of the swelling at the bent pose, with the default settings.
+fn fitted_swelling(bar: &BarOptions, body: &Arc<Body>) -> Rig {
+    fit(
+        body,
+        &bent(bar, ANGLE),
+        &swollen(bar, body),
+        &SurfaceFitSettings::default(),
+    )
+    .unwrap()
+}
+
 /// The balance with the rig's forces is as near to the target as the report says, and near its bound.
 #[test]
 fn forces_reach_target() {
@@ -362,13 +373,7 @@ fn surface_of_another_mesh_is_reached() {
 fn forces_belong_to_each_body() {
     let bar = bar();
     let body = bar.build();
-    let rig = fit(
-        &body,
-        &bent(&bar, ANGLE),
-        &swollen(&bar, &body),
-        &SurfaceFitSettings::default(),
-    )
-    .unwrap();
+    let rig = fitted_swelling(&bar, &body);
     let stiff = Arc::new(body.with_scaled_stiffness(3.0).unwrap());
     let own = forces(&rig, &body, 1.0);
     let tripled: Vec<Vec3> = own.iter().map(|f| f * 3.0).collect();
@@ -512,13 +517,7 @@ fn unfit_input_is_refused() {
 fn foreign_and_template_uses_are_refused() {
     let bar = bar();
     let body = bar.build();
-    let rig = fit(
-        &body,
-        &bent(&bar, ANGLE),
-        &swollen(&bar, &body),
-        &SurfaceFitSettings::default(),
-    )
-    .unwrap();
+    let rig = fitted_swelling(&bar, &body);
     let text = crate::rig::format_rigs(std::slice::from_ref(&rig)).unwrap();
     let foreign = crate::rig::parse_rigs("rigs", &text.replace("\"lower\"", "\"tail\"")).unwrap();
     let error = foreign[0].forces(&body, &[1.0]).unwrap_err();

@@ -35,7 +35,7 @@ pub(super) struct Features<'a> {
     given: usize,
     /// Bones that may turn.
     pub turning: Vec<u32>,
-    /// For each bone, itself and the bones above it that may turn, as indices into `turning`.
+    /// Each bone and those above it that may turn, as indices into `turning`.
     pub chains: Vec<Vec<usize>>,
     /// Unit of distance, m.
     pub unit: f64,

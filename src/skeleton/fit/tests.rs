@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Poses from features: recovery of known poses, derivatives, invariance, refusals.
+
 use super::features::Features;
 use super::search::{PoseSearch, PosedFeatures};
 use super::*;

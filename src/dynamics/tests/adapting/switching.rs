@@ -49,7 +49,7 @@ fn states_keep_active_functions() {
     }
 }
 
-/// Where the whole set is active from the beginning, motion has the bits of a body whose details always act.
+/// Motion with the whole set active from the beginning has the bits of a body whose details always act.
 #[test]
 fn whole_set_equals_uniform_levels() {
     let bar = BarOptions {
@@ -88,7 +88,7 @@ fn whole_set_equals_uniform_levels() {
     }
 }
 
-/// What cannot adapt says why.
+/// Methods and bodies that cannot adapt are refused with the reason.
 #[test]
 fn refusals_name_the_reason() {
     let bar = soft_bar(false);
