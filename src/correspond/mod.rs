@@ -31,8 +31,8 @@
 //! | `points`, `poses`, `rigs`, `sculpts` | what is carried: points of the skin, poses, rigs with force fields, sculpted rigs |
 //!
 //! The map is known at the vertices of the source's lattice; the embedding of a point gives it anywhere. The target's
-//! lattice does not matter. The paper maps by radial basis functions of vertices picked by hand; here bones, then the skins
-//! themselves, take their place.
+//! lattice does not matter. The paper keeps face angles and meets features picked by hand; here bones, then the skins
+//! themselves, lead, and an elastic energy keeps the shape.
 
 mod align;
 mod assignment;

@@ -127,7 +127,7 @@ pub(crate) fn minimise<P: DampedProblem>(
     Ok(state)
 }
 
-/// Returns the damped step of a dense system, 0 for blocked unknowns. `None`: the system has no solution.
+/// Returns the damped step of a dense system, of which the lower triangle is read, 0 for blocked unknowns. `None`: the system has no solution.
 pub(crate) fn damped_step(
     hessian: &Mat<f64>,
     gradient: &[f64],

@@ -35,6 +35,8 @@ pub(super) struct Features<'a> {
     given: usize,
     /// Bones that may turn.
     pub turning: Vec<u32>,
+    /// Bones of `turning` without a bone above, as indices into it. They may also move.
+    pub moving: Vec<usize>,
     /// Each bone and those above it that may turn, as indices into `turning`.
     pub chains: Vec<Vec<usize>>,
     /// Unit of distance, m.
@@ -75,7 +77,9 @@ impl<'a> Features<'a> {
         let ends = skeleton.heads().iter().chain(skeleton.tails());
         let size = diagonal(ends.chain(&points)) * start.scale();
         let turning = turning_bones(skeleton, &weights, &allowed);
+        let is_root = |&t: &usize| skeleton.parents()[turning[t] as usize].is_none();
         Ok(Self {
+            moving: (0..turning.len()).filter(is_root).collect(),
             chains: chains(skeleton, &turning),
             skeleton,
             start,
@@ -148,7 +152,7 @@ fn allowed_bones(bones: usize, wanted: Option<&[u32]>) -> Result<Vec<bool>, Skel
 }
 
 /// Returns the bones of which features tell: those that, with the bones below them, carry a part of some feature and not all of every one.
-/// A bone that carries all features wholly turns them as the rigid motion does.
+/// A bone that carries all features wholly turns them as the rigid motion does. A root is among them only beside other roots with skin.
 fn turning_bones(skeleton: &Skeleton, weights: &SkinWeights, allowed: &[bool]) -> Vec<u32> {
     /// Weight below which rows that sum to one differ by rounding.
     const ROUNDING: f64 = 1e-9;

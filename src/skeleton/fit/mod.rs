@@ -2,12 +2,13 @@
 //! Pose from features: turns of bones that bring points of the skin to known positions. [capell2006, §4.3.1, eq. 22]
 //!
 //! **Problem.** A feature is a point of the rest skin with weights of bones and a target p̄_k. Unknowns are one rigid motion of the whole,
-//! and a turn of each bone of which features tell, about its head, which takes along all bones below it. They minimise
+//! and a turn of each bone of which features tell, about its head, which takes along all bones below it. Where several roots carry skin, such
+//! as the bones of feet that goals lead, each of them also has a displacement. They minimise
 //!
-//! `Σ |p_k − p̄_k|² / (N (s/10)²) + μ Σ |θ_b|²`
+//! `Σ |p_k − p̄_k|² / (N (s/10)²) + μ (Σ |θ_b|² + Σ |t_r|² / (s/10)²)`
 //!
-//! over N features. p_k is the dual-quaternion skin, s the diagonal of the box around bones and features at rest, and θ_b the rotation vector
-//! of bone b's turn against the bone above.
+//! over N features. p_k is the dual-quaternion skin, s the diagonal of the box around bones and features at rest, θ_b the rotation vector
+//! of bone b's turn against the bone above, and t_r the displacement of root r.
 //!
 //! **Method.** Damped Gauss-Newton steps ([`marquardt`](crate::solve::marquardt)) from the best rigid fit [kabsch1976]. The derivatives of
 //! the skin are exact ([`BlendShare`](super::blend_share::BlendShare)). Turns are unit quaternions, so they stay rotations.

@@ -11,7 +11,7 @@ use crate::{Mat3, Vec3};
 use faer::Mat;
 use nalgebra::{Rotation3, UnitQuaternion};
 
-/// Weight μ of the turns, per rad². A turn of 1 rad costs as much as features that are all off by 3e-5 sizes.
+/// Weight μ of the turns, per rad², and of the roots' moves, per squared unit of distance. A turn of 1 rad costs as much as features that are all off by 3e-5 sizes.
 const TURN_WEIGHT: f64 = 1e-7;
 /// Largest turn in one step, rad: about as far as linearised turns lead downhill.
 const MAX_STEP_ANGLE: f64 = 0.8;
@@ -25,6 +25,8 @@ pub(super) struct PosedFeatures {
     base: RigidTransform,
     /// Turn of each turning bone against the bone above, in the axes of the start.
     turns: Vec<UnitQuaternion<f64>>,
+    /// Moves of the roots that may move, m, in the axes of the start.
+    moves: Vec<Vec3>,
     /// Motion of each bone after the start.
     motions: Vec<RigidTransform>,
     /// Pose.
@@ -41,7 +43,7 @@ pub(super) struct PoseSearch<'a> {
     targets: Vec<Vec3>,
 }
 
-/// Gradient and approximate second derivatives of the cost, and the centre of the rigid turn.
+/// Gradient and approximate second derivatives of the cost (their lower triangle), and the centre of the rigid turn.
 pub(super) struct Slopes {
     pub gradient: Vec<f64>,
     hessian: Mat<f64>,
@@ -56,14 +58,15 @@ impl<'a> PoseSearch<'a> {
     /// Returns the start, moved as a whole to fit the targets best.
     pub fn rigid_start(&self) -> Result<PosedFeatures, SkeletonError> {
         let turns = vec![UnitQuaternion::identity(); self.features.turning.len()];
-        let start = self.posed(RigidTransform::identity(), turns)?;
+        let moves = vec![Vec3::zeros(); self.features.moving.len()];
+        let start = self.posed(RigidTransform::identity(), turns, moves)?;
         let base = best_rigid_motion(&start.places, &self.targets);
-        self.posed(base, start.turns)
+        self.posed(base, start.turns, start.moves)
     }
 
     /// Returns the same turns with these features and targets.
     pub fn place_again(&self, at: PosedFeatures) -> Result<PosedFeatures, SkeletonError> {
-        self.posed(at.base, at.turns)
+        self.posed(at.base, at.turns, at.moves)
     }
 
     /// Poses the skeleton and its features.
@@ -71,22 +74,27 @@ impl<'a> PoseSearch<'a> {
         &self,
         base: RigidTransform,
         turns: Vec<UnitQuaternion<f64>>,
+        moves: Vec<Vec3>,
     ) -> Result<PosedFeatures, SkeletonError> {
         let Features {
-            skeleton, start, ..
+            skeleton,
+            start,
+            moving,
+            ..
         } = self.features;
         let mut motions = vec![base; skeleton.len()];
         for &bone in skeleton.topological_order() {
             let b = bone as usize;
             let above = skeleton.parents()[b].map_or(base, |p| motions[p as usize]);
-            motions[b] = match self.features.turning.binary_search(&bone) {
-                Ok(t) => turn_about(
-                    &above,
-                    &turns[t],
-                    start.maps()[b].apply(skeleton.heads()[b]),
-                ),
-                Err(_) => above,
-            };
+            if let Ok(t) = self.features.turning.binary_search(&bone) {
+                let head = start.maps()[b].apply(skeleton.heads()[b]);
+                motions[b] = turn_about(&above, &turns[t], head);
+                if let Ok(r) = moving.binary_search(&t) {
+                    motions[b].translation += base.rotation * moves[r];
+                }
+            } else {
+                motions[b] = above;
+            }
         }
         let map = |(motion, start): (&RigidTransform, &Affine)| Affine {
             linear: motion.rotation.to_rotation_matrix() * start.linear,
@@ -99,9 +107,10 @@ impl<'a> PoseSearch<'a> {
             .map(|(k, &x)| bones.place(self.features.weights.row(k), x))
             .collect();
         Ok(PosedFeatures {
-            cost: self.cost(&places, &turns),
+            cost: self.cost(&places, &turns, &moves),
             base,
             turns,
+            moves,
             motions,
             pose,
             bones,
@@ -109,11 +118,13 @@ impl<'a> PoseSearch<'a> {
         })
     }
 
-    fn cost(&self, places: &[Vec3], turns: &[UnitQuaternion<f64>]) -> f64 {
+    fn cost(&self, places: &[Vec3], turns: &[UnitQuaternion<f64>], moves: &[Vec3]) -> f64 {
         let off = places.iter().zip(&self.targets);
         let off: f64 = off.map(|(p, target)| (p - target).norm_squared()).sum();
         let turned: f64 = turns.iter().map(|t| t.scaled_axis().norm_squared()).sum();
-        self.distance_weight() * off + TURN_WEIGHT * turned
+        let moved: f64 = moves.iter().map(|m| m.norm_squared()).sum();
+        let moved = moved / self.features.unit.powi(2);
+        self.distance_weight() * off + TURN_WEIGHT * (turned + moved)
     }
 
     /// Weight of a squared distance, per m².
@@ -132,9 +143,12 @@ impl<'a> PoseSearch<'a> {
             skeleton,
             chains,
             turning,
+            moving,
             weights,
+            unit,
             ..
         } = self.features;
+        let first_move = self.first_move();
         let origin = at.bones.posed_origin();
         let place = at.places[k] - origin;
         let mut shares: Vec<(usize, BlendShare)> = Vec::new();
@@ -146,16 +160,20 @@ impl<'a> PoseSearch<'a> {
                 }
             }
         });
-        let turns = shares.into_iter().map(|(t, share)| {
-            let b = turning[t] as usize;
+        let turns = shares.iter().map(|(t, share)| {
+            let b = turning[*t] as usize;
             let head = at.pose.maps()[b].apply(skeleton.heads()[b]) - origin;
             (RIGID_UNKNOWNS + 3 * t, share.derivative(place, head))
         });
+        let moves = shares.iter().filter_map(|(t, share)| {
+            let r = moving.binary_search(t).ok()?;
+            Some((first_move + 3 * r, share.move_derivative() * *unit))
+        });
         let rigid = [
-            (0, Mat3::from_diagonal_element(self.features.unit)),
+            (0, Mat3::from_diagonal_element(*unit)),
             (3, -(at.places[k] - centre).cross_matrix()),
         ];
-        rigid.into_iter().chain(turns).collect()
+        rigid.into_iter().chain(turns).chain(moves).collect()
     }
 
     /// Moves and turns by a step; all turns are in world axes and act at once.
@@ -181,7 +199,16 @@ impl<'a> PoseSearch<'a> {
             let more = axes.inverse() * vector(RIGID_UNKNOWNS + 3 * t);
             renormalised(UnitQuaternion::from_scaled_axis(more) * turn)
         });
-        self.posed(base, turns.collect())
+        let moves = at.moves.iter().enumerate().map(|(r, moved)| {
+            let more = vector(self.first_move() + 3 * r) * self.features.unit;
+            moved + at.base.rotation.inverse() * more
+        });
+        self.posed(base, turns.collect(), moves.collect())
+    }
+
+    /// Returns the first unknown of the roots' moves, which follow the turns; in units of distance.
+    fn first_move(&self) -> usize {
+        RIGID_UNKNOWNS + 3 * self.features.turning.len()
     }
 
     /// Returns the rotation since the start of the bone above a turning one.
@@ -202,7 +229,7 @@ impl DampedProblem for PoseSearch<'_> {
     }
 
     fn derivatives(&mut self, at: &PosedFeatures) -> Result<Option<Slopes>, Cancelled> {
-        let unknowns = RIGID_UNKNOWNS + 3 * at.turns.len();
+        let unknowns = self.first_move() + 3 * at.moves.len();
         let centre = mean(&at.places);
         let mut gradient = vec![0.0; unknowns];
         let mut hessian = Mat::<f64>::zeros(unknowns, unknowns);
@@ -213,7 +240,7 @@ impl DampedProblem for PoseSearch<'_> {
             for (i, a) in &columns {
                 let slope = a.tr_mul(&off) * weight;
                 (0..3).for_each(|r| gradient[i + r] += slope[r]);
-                for (j, b) in &columns {
+                for (j, b) in columns.iter().filter(|(j, _)| j <= i) {
                     let block = a.tr_mul(b) * weight;
                     for (r, c) in (0..9).map(|n| (n % 3, n / 3)) {
                         hessian[(i + r, j + c)] += block[(r, c)];
@@ -221,11 +248,14 @@ impl DampedProblem for PoseSearch<'_> {
                 }
             }
         }
-        for (t, turn) in at.turns.iter().enumerate() {
-            let slope = self.axes_above(at, t) * turn.scaled_axis() * (2.0 * TURN_WEIGHT);
+        let turns = at.turns.iter().enumerate();
+        let turns = turns.map(|(t, turn)| self.axes_above(at, t) * turn.scaled_axis());
+        let moves = at.moves.iter();
+        let moves = moves.map(|moved| at.base.rotation * moved / self.features.unit);
+        for (n, from_start) in turns.chain(moves).enumerate() {
             for r in 0..3 {
-                let i = RIGID_UNKNOWNS + 3 * t + r;
-                gradient[i] += slope[r];
+                let i = RIGID_UNKNOWNS + 3 * n + r;
+                gradient[i] += 2.0 * TURN_WEIGHT * from_start[r];
                 hessian[(i, i)] += 2.0 * TURN_WEIGHT;
             }
         }
@@ -244,7 +274,8 @@ impl DampedProblem for PoseSearch<'_> {
     ) -> Option<(PosedFeatures, f64)> {
         let free = vec![false; slopes.gradient.len()];
         let mut step = damped_step(&slopes.hessian, &slopes.gradient, &free, damping)?;
-        let angles = step[3..].chunks_exact(3).map(Vec3::from_column_slice);
+        let turns = step[3..self.first_move()].chunks_exact(3);
+        let angles = turns.map(Vec3::from_column_slice);
         let largest = angles.map(|turn| turn.norm()).fold(0.0, f64::max);
         let share = if largest > MAX_STEP_ANGLE {
             MAX_STEP_ANGLE / largest

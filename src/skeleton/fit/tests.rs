@@ -198,15 +198,20 @@ fn fit_is_invariant() {
 #[test]
 fn derivatives_match_differences() {
     let skeleton = skeleton();
-    let (points, weights) = features(&skeleton);
-    let start = Some(pose(&skeleton, &world(), &TURNS));
+    check_derivatives(&skeleton, &pose(&skeleton, &world(), &TURNS), 6 + 3 * 4);
+}
+
+fn check_derivatives(skeleton: &Skeleton, start: &Pose, unknowns: usize) {
+    let (points, weights) = features(skeleton);
+    let start = Some(start.clone());
     let settings = PoseFitSettings { start, bones: None };
-    let features = Features::new(&skeleton, &points, &weights, &settings).unwrap();
+    let features = Features::new(skeleton, &points, &weights, &settings).unwrap();
     let targets: Vec<Vec3> = points.iter().map(|p| p.yzx() * 1.3).collect();
     let mut search = PoseSearch::new(&features, targets);
     // A point away from the start, so that the regulariser has slopes too.
     let rigid = search.rigid_start().unwrap();
-    let unknowns = search.derivatives(&rigid).unwrap().unwrap().gradient.len();
+    let gradient = search.derivatives(&rigid).unwrap().unwrap().gradient;
+    assert_eq!(gradient.len(), unknowns);
     let step: Vec<f64> = (0..unknowns)
         .map(|i| 0.3 * (1.7 * i as f64).sin())
         .collect();
@@ -218,7 +223,6 @@ fn derivatives_match_differences() {
         step[i] = h;
         search.stepped(&at, &step, centre).unwrap()
     };
-    assert_eq!(unknowns, 6 + 3 * 4);
     let scale = slopes.gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
     for i in 0..unknowns {
         let (more, less) = (move_by(&search, i, 1e-5), move_by(&search, i, -1e-5));
@@ -240,6 +244,29 @@ fn derivatives_match_differences() {
             );
         }
     }
+}
+
+/// Roots with skin of their own, such as feet that goals lead, move apart from the rest; the derivatives include their moves.
+#[test]
+fn roots_move_apart() {
+    let bound = skeleton();
+    let (names, mut parents) = (bound.names().to_vec(), bound.parents().to_vec());
+    parents[4] = None;
+    let (heads, tails) = (bound.heads().to_vec(), bound.tails().to_vec());
+    let skeleton = Skeleton::new(names, parents, heads, tails).unwrap();
+    let mut wanted = pose(&skeleton, &world(), &TURNS);
+    let mut maps = wanted.maps().to_vec();
+    maps[4].translation += Vec3::new(0.3, -0.2, 0.1);
+    wanted = Pose::new(maps).unwrap();
+    let (points, weights) = features(&bound);
+    let bones = BonePoses::new(&skeleton, &wanted).unwrap();
+    let place = |(k, &x): (usize, &Vec3)| bones.place(weights.row(k), x);
+    let targets: Vec<Vec3> = points.iter().enumerate().map(place).collect();
+    let settings = PoseFitSettings::default();
+    let found = fit_pose(&skeleton, &points, &weights, &targets, &settings).unwrap();
+    let off = distance(&skeleton, &found, &wanted);
+    assert!(off < 1e-4, "{off}");
+    check_derivatives(&skeleton, &wanted, 6 + 3 * 5 + 3 * 2);
 }
 
 /// A bone of which no feature tells follows the bone above as at the start, and so do bones that may not turn.
