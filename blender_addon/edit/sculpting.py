@@ -97,20 +97,44 @@ def selection(obj: bpy.types.Object, group: str, selected: bool) -> np.ndarray |
     return chosen
 
 
-def fit(stand: PosedCharacter, shape: Shape, steps: int, select: np.ndarray | None, view_layer) -> Any:
-    """Returns the native rig that brings the flesh at rest to a shape, beside the rigs that push already."""
-    flesh, settings = stand.flesh, stand.flesh.build_settings
-    method = settings.method if settings.method in FITTED_METHODS else "warped"
-    gravity = settings.simulation.gravity
+@dataclass(frozen=True)
+class RestingFlesh:
+    """Flesh in balance at the present pose, to which a fit adds."""
+
+    positions: np.ndarray  # [n, 3] skin of the lattice, metres
+    rest_forces: np.ndarray | None  # [nodes, 3] of the rigs that push already
+    gravity: Any
+    method: str
+
+
+def statics(flesh) -> tuple[str, Any]:
+    """Returns the method and the gravity of the balance that a fit follows."""
+    settings = flesh.build_settings
+    return settings.method if settings.method in FITTED_METHODS else "warped", settings.simulation.gravity
+
+
+def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
+    """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
+    flesh, (method, gravity) = stand.flesh, statics(stand.flesh)
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
     others = flesh.rig_forces(stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)
     balance.set_pose(stand.pose)
     balance.solve(rest_forces=others, gravity=gravity)
-    target = np.asarray(balance.positions(), dtype=np.float64) + shape.offsets
+    return RestingFlesh(np.asarray(balance.positions(), dtype=np.float64), others, gravity, method)
+
+
+def fit(stand: PosedCharacter, shape: Shape, steps: int, select: np.ndarray | None, view_layer) -> Any:
+    """Returns the native rig that brings the flesh at rest to a shape, beside the rigs that push already."""
+    resting = resting_flesh(stand, view_layer)
+    return fit_target(stand, resting, resting.positions + shape.offsets, shape.name, steps, select)
+
+
+def fit_target(stand: PosedCharacter, resting: RestingFlesh, wanted, name: str, steps: int, select) -> Any:
+    """Returns the native rig that brings resting flesh to places [n, 3] in metres, or to a `thew.Surface`."""
     return core().fit_surface(
-        flesh.body, stand.pose, target, select=select, steps=steps, gravity=gravity, rest_forces=others, method=method,
-        name=shape.name,
+        stand.flesh.body, stand.pose, wanted, select=select, steps=steps, gravity=resting.gravity,
+        rest_forces=resting.rest_forces, method=resting.method, name=name,
     )  # fmt: skip
 
 
@@ -129,7 +153,7 @@ def add(stand: PosedCharacter, native: Any) -> ThewRig:
 def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:
     """Drives a rig by the turn of a bone, 0 at rest and 1 at the present pose; empty: the bone that turns most. Returns its name."""
     armature = armature_of(stand.obj)
-    bone = bone or next(iter(sculpted_rigs.widest_turns(rig.sculpt)), "")
+    bone = bone or proposed_bone(stand, rig)
     if armature is None or bone not in armature.pose.bones:
         return ""
     turns = drivers.turns_of(armature, bone, None)
@@ -139,3 +163,12 @@ def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:
         return ""
     drivers.drive(rig, armature, bone, axis, 0.0, end)
     return bone
+
+
+def proposed_bone(stand: PosedCharacter, rig: ThewRig) -> str:
+    """Returns the bone that turns most in the pose of a rig; one without a bone above only where no other turns: it turns the whole
+    character.
+    """
+    skeleton, found = stand.flesh.skeleton, sculpted_rigs.widest_turns(rig.sculpt)
+    roots = {name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent < 0}
+    return next((bone for bone in found if bone not in roots), next(iter(found), ""))

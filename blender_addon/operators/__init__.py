@@ -20,6 +20,7 @@ from . import (
     mend,
     pin,
     place,
+    posed_mesh,
     preset,
     pull,
     remove,
@@ -40,7 +41,7 @@ from . import (
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
     keyframed, keyframed_list, keyframed_model, limbs, pin, rig_copy, limb_shape, export_cache, wrinkles, twist,
-    hand_lattice, skeleton, sculpt,
+    hand_lattice, skeleton, sculpt, posed_mesh,
 )  # fmt: skip
 
 #: All operators, by their names.

@@ -81,7 +81,9 @@ def draw_mouse_tools(layout, rig) -> None:
     part = row.row(align=True)
     part.enabled = rig is not None and rig.kind == "FORCE"
     part.operator("thew.rig_pull", text="Pull", icon="VIEW_PAN")
-    layout.operator("thew.rig_from_shape", icon="SHAPEKEY_DATA")
+    row = layout.row(align=True)
+    row.operator("thew.rig_from_shape", icon="SHAPEKEY_DATA")
+    row.operator("thew.rig_from_mesh", icon="OUTLINER_OB_MESH")
 
 
 def draw_preferences(layout, rig) -> None:
