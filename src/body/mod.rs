@@ -39,6 +39,7 @@ mod flesh;
 mod joints;
 mod loose;
 mod nodal;
+mod point_grid;
 mod points;
 mod settings;
 mod skin;

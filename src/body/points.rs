@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Quadrature points of the flesh, for integrands that vary faster than the cells do. [capell2006, eq. 6]
 //!
-//! Space is divided into voxels of spacing `s/2^level`, with s a part of the body's size, around the middle of the
-//! rest box. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each
+//! Space is divided into voxels of spacing `s/2^level`, with s a part of the body's size, along the skin's own axes around its
+//! centroid ([`PointGrid`]), so that points turn, move and scale with the body. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each
 //! axis. Each of its parts counts by a share from the signed distance d: `½ − d/side`, clamped to 0 and 1. The parts
 //! in one element become one point at their centre of mass. Each point carries its volume, its element and the values of
 //! that element's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
@@ -13,6 +13,7 @@
 //! Flesh outside the lattice is left out, as from the body's own integrals.
 
 use super::brick_cube::BrickCube;
+use super::point_grid::PointGrid;
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::surface::Surface;
@@ -89,6 +90,7 @@ pub struct FleshPoints {
     basis: Basis,
     /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
+    grid: OnceLock<PointGrid>,
     cache: RwLock<BrickCache>,
 }
 
@@ -104,7 +106,8 @@ type BrickKey = (u32, [i32; 3]);
 
 /// Finest level.
 pub const MAX_LEVEL: u32 = 24;
-/// Voxels along the body's size at level 0; one of them is thinner than the thin layer around sheets.
+/// Voxels along the diagonal of the grid's box at level 0. The diagonal is at most √3 times the surface's size, so half a voxel, the part of one
+/// that the skin cuts, is thinner than the layer around sheets.
 const VOXELS_ACROSS: f64 = 64.0;
 /// Voxels along an edge of a brick.
 const BRICK_SIDE: i32 = 4;
@@ -118,13 +121,14 @@ impl FleshPoints {
             surface,
             basis,
             closed: OnceLock::new(),
+            grid: OnceLock::new(),
             cache: RwLock::default(),
         }
     }
 
     /// Returns the side of a voxel at a level, metres.
     pub fn spacing(&self, level: u32) -> f64 {
-        self.surface.size() / VOXELS_ACROSS / f64::from(level.min(MAX_LEVEL)).exp2()
+        self.grid().size() / VOXELS_ACROSS / f64::from(level.min(MAX_LEVEL)).exp2()
     }
 
     /// Returns the coarsest level with voxels no larger than a length, metres, or else the finest.
@@ -145,20 +149,16 @@ impl FleshPoints {
         let level = level.min(MAX_LEVEL);
         let side = self.spacing(level) * f64::from(BRICK_SIDE);
         let radius = 0.5 * 3f64.sqrt() * side;
-        let middle = self.centre();
-        let (all_lo, all_hi) = self.surface.bounds();
-        // Thin layers lie around the surface.
-        let margin = Vec3::repeat(self.spacing(0));
-        let (lo, hi) = (lo.sup(&(all_lo - margin)), hi.inf(&(all_hi + margin)));
-        // Clipped to the body, so numbers of bricks are small.
-        let first = (lo - middle).map(|x| (x / side).floor() as i32);
-        let last = (hi - middle).map(|x| (x / side).floor() as i32);
+        let grid = self.grid();
+        // Clipped to the body, with the thin layers around the surface, so numbers of bricks are small.
+        let (lo, hi) = grid.own_box((lo, hi), self.spacing(0));
+        let [first, last] = [lo, hi].map(|end| end.map(|x| (x / side).floor() as i32));
         let wanted = |block: &BrickCube| {
             let size = f64::from(1u32 << block.doublings);
             let at = Vec3::from(block.first.map(f64::from)) + Vec3::repeat(0.5 * size);
             // The slack keeps rounding from rejecting a block with an accepted brick.
             let slack = if block.doublings > 0 { 1.0 + 1e-9 } else { 1.0 };
-            keep(middle + at * side, radius * size * slack)
+            keep(grid.position(&(at * side)), radius * size * slack)
         };
         let mut keys = Vec::new();
         let mut left = vec![BrickCube::from_range(first.into(), last.into())];
@@ -184,7 +184,8 @@ impl FleshPoints {
         let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
         if !missing.is_empty() {
             // The surface builds its own caches before the work is shared out.
-            self.surface.signed_distance(self.centre());
+            self.surface
+                .signed_distance(self.grid().position(&Vec3::zeros()));
             self.is_closed();
             let new: Vec<Arc<Brick>> = missing
                 .par_iter()
@@ -205,9 +206,8 @@ impl FleshPoints {
         found.into_iter().flatten().collect()
     }
 
-    fn centre(&self) -> Vec3 {
-        let (lo, hi) = self.surface.bounds();
-        (lo + hi) * 0.5
+    fn grid(&self) -> &PointGrid {
+        self.grid.get_or_init(|| PointGrid::new(&self.surface))
     }
 
     /// Returns whether every edge of the surface has two triangles; computed on first use.
@@ -218,15 +218,18 @@ impl FleshPoints {
     /// Builds the points of one brick.
     fn build_brick(&self, (level, place): BrickKey) -> Brick {
         let h = self.spacing(level);
-        let corner = self.centre() + Vec3::from(place.map(|i| f64::from(i * BRICK_SIDE))) * h;
+        let (grid, first) = (
+            self.grid(),
+            Vec3::from(place.map(|i| f64::from(i * BRICK_SIDE))),
+        );
         let side = f64::from(BRICK_SIDE) * h;
-        let whole = self.uniform_state(corner + Vec3::repeat(0.5 * side), side);
+        let whole = self.uniform_state(grid.position(&(first * h).add_scalar(0.5 * side)), side);
         if whole == Some(false) {
             return Brick::default();
         }
         let mut points = Vec::new();
         for voxel in cube(BRICK_SIDE) {
-            let centre = corner + (voxel + Vec3::repeat(0.5)) * h;
+            let centre = grid.position(&((first + voxel).add_scalar(0.5) * h));
             match whole.or_else(|| self.uniform_state(centre, h)) {
                 Some(true) => points.extend(self.full_voxel_point(centre, h)),
                 Some(false) => {}
@@ -248,7 +251,7 @@ impl FleshPoints {
         let inside = distance < 0.0;
         // Without skin nearby, flesh can still end at a hole.
         let same = |c: Vec3| {
-            let corner = centre + (c - Vec3::repeat(0.5)) * side;
+            let corner = centre + self.grid().vector(c.add_scalar(-0.5) * side);
             self.surface.contains(corner) == inside
         };
         (self.is_closed() || cube(2).all(same)).then_some(inside)
@@ -266,7 +269,7 @@ impl FleshPoints {
     /// Adds the points of a voxel that the skin cuts.
     fn add_cut_points(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
         let side = 0.5 * h;
-        let offset = |part: Vec3| (part - Vec3::repeat(0.5)) * side;
+        let offset = |part: Vec3| self.grid().vector(part.add_scalar(-0.5) * side);
         let parts = || cube(2).map(offset);
         let mut distances = [0.0; 8];
         let mut slope = Vec3::zeros();
