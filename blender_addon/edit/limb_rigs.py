@@ -20,8 +20,9 @@ from ..logic.limb_places import LimbMap
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Picker
-from ..logic.sentences import plural
+from ..logic.sentences import join_few, plural
 from ..rigs import pushers, rigging
+from ..rigs.anchors import anchor_sculpt
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
@@ -31,6 +32,9 @@ from . import limb_drivers, limbs
 from .limb_guides import GUIDE_TRANSFERS, MIN_LIMB_SHARE, LimbOwner, LimbPair
 from .posed_character import region_weights
 from .rig_list import drop_rig, new_rig
+
+#: Rigs whose errors are told in a message. More make no sentence; the dialog shows all.
+MAX_ERRORS = 4
 
 
 @dataclass
@@ -61,13 +65,15 @@ class CopyReport:
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
     bones: str = ""  # a clause: how the skins match, where rigs went by bones
+    errors: list[str] = field(default_factory=list)  # how far the skins are apart at each of these rigs, in words
     omissions: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
     def message(self, target: bpy.types.Object) -> str:
         """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
-        where = ", ".join([*(f"“{name}”" for name in self.limbs), *([self.bones] if self.bones else [])])
+        errors = [f"the skins are apart by {join_few(self.errors, MAX_ERRORS)}"] if self.errors else []
+        where = ", ".join([*(f"“{name}”" for name in self.limbs), *([self.bones] if self.bones else []), *errors])
         return (
             "; ".join(
                 [f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.omissions]
@@ -146,6 +152,7 @@ def plan_rigs(
             report.bones = link.message()
             try:
                 planned.append(link.plan(rig, attachment))
+                report.errors.append(f"{link.error_text(rig)} at “{rig.name}”")
             except core().CorrespondenceError as error:
                 report.omissions.append(f"“{rig.name}” is left out: {sentence(str(error)).rstrip('.')}")
         else:
@@ -247,6 +254,7 @@ def write(there: LimbOwner, carried: RigCopy | SculptCopy) -> None:
         rig.problem = rig.note = ""
         if isinstance(carried, SculptCopy):
             rig.sculpt = carried.sculpt
+            anchor_sculpt(obj, rig)
             return
         rigging.attach(obj, there.flesh, rig, carried.attachment)
         set_values(rig, carried.row)

@@ -3,40 +3,85 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..logic import sculpted_rigs
+from ..logic import map_colours, sculpted_rigs
+from ..logic.errors import Refusal
+from ..logic.limbs import barycentric
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, TEMPLATE_SLIDERS, is_length, native_parameters, size_names, slider_parameters
+from ..rigs import rigging
 from ..rigs.rigging import Attachment, SculptAttachment
 from ..saved.rigs import ThewRig
 from ..saved.slider_groups import values_of
+from ..saved.units import length
 from ..scene.reading import armature_of
+from . import landmarks, limbs
 from .limb_guides import LimbOwner
-from .limb_rigs import RigCopy, SculptCopy
+from .limb_rigs import RigCopy, SculptCopy, checked_attachment, limb_map
 from .posed_character import current_pose
+
+#: Share of the lattice at which limbs may turn the map inside out besides; where they do more, it goes without them.
+MAX_INVERTED = 0.01
 
 
 class CharacterLink:
     """The correspondence of two characters, found when a rig first needs it.
 
     `pairs`: names of bones, source and target, that are kept. `swapped`: left and right of the target are exchanged.
+    `marked`: landmarks that were clicked count. Points of limbs that both have always do.
     """
 
-    def __init__(self, here: LimbOwner, there: LimbOwner, pairs=(), names: bool = True, swapped: bool = False):
+    def __init__(
+        self,
+        here: LimbOwner,
+        there: LimbOwner,
+        pairs=(),
+        names: bool = True,
+        swapped: bool = False,
+        marked: bool = True,
+    ):
         self.here, self.there, self.pairs, self.names, self.swapped = here, there, list(pairs), names, swapped
+        self.marked = marked
 
     @cached_property
     def native(self) -> Any:
         """The `thew.Correspondence`."""
-        thew, bodies = core(), (self.here.flesh.body, self.there.flesh.body)
-        found = thew.Correspondence(*bodies, bones=self.pairs, names=self.names)
+        thew, bodies, pairs = core(), (self.here.flesh.body, self.there.flesh.body), self.body_pairs()
         if self.swapped:
-            found = thew.Correspondence(*bodies, bones=found.swapped_sides(), names=False)
-        return found
+            pairs = thew.Correspondence(*bodies, bones=pairs, names=self.names).swapped_sides()
+        names = self.names and not self.swapped
+
+        def map_with(points: np.ndarray) -> Any:
+            return thew.Correspondence(*bodies, bones=pairs, names=names, landmarks=points if len(points) else None)
+
+        clicked = landmarks.saved_landmarks(self.here, self.there) if self.marked else np.empty((0, 2, 3))
+        plain = map_with(clicked)
+        along_limbs = self.limb_landmarks(np.asarray(plain.places))
+        if not len(along_limbs):
+            return plain
+        found = map_with(np.concatenate([clicked, along_limbs]))
+        return found if found.report.inverted <= plain.report.inverted + MAX_INVERTED else plain
+
+    def body_pairs(self) -> list:
+        """Returns the pairs of bones that are kept, those that were renamed by the names that their bodies know."""
+        sides = [side.flesh for side in (self.here, self.there)]
+        known = [rigging.other_names(each.character.bones, each.body.skeleton.names) for each in sides]
+        return [(known[0].get(one, one), known[1].get(other, other)) for one, other in self.pairs]
+
+    def limb_landmarks(self, places: np.ndarray) -> np.ndarray:
+        """Returns points of limbs that both have, [k, 2, 3], metres; places: a map without them, see `landmarks.limb_landmarks`."""
+        found = []
+        for ours, theirs in limbs.common_limbs(self.here.obj, self.there.obj):
+            with suppress(Refusal):  # a limb whose bones are gone marks nothing
+                if len(self.here.chain(ours)) == len(self.there.chain(theirs)):
+                    pair = limb_map(self.here, self.there, ours, theirs)
+                    found.append(landmarks.limb_landmarks(self.here, self.there, pair, places))
+        return np.concatenate([np.empty((0, 2, 3)), *found])
 
     def message(self) -> str:
         """Returns how well the skins match, as a clause."""
@@ -54,13 +99,57 @@ class CharacterLink:
         edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
         return np.asarray(flesh.place.world(moved))[np.unique(edges, axis=0)]
 
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """Distances of the source's vertices, where the map puts them, from the target's skin, [n], metres."""
+        return np.asarray(self.there.flesh.surface.closest_point(np.asarray(self.native.places))[1])
+
+    def error(self, rig: ThewRig) -> float:
+        """Returns how far the skins are apart where a rig acts, metres on the target. Raises a `Refusal` for one that hangs on nothing."""
+        flesh = self.here.flesh
+        skin = np.asarray(flesh.surface.vertices)
+        if rig.kind == "SCULPTED":
+            points, offsets, _ = sculpted_rigs.whole_shape(rig.sculpt)
+            points, weights = flesh.place.points(points), np.linalg.norm(offsets, axis=1)
+            _, _, faces = flesh.surface.closest_point(points)
+            near = self.distances[np.asarray(flesh.surface.triangles)[faces]].mean(axis=1)
+            return float(np.average(near, weights=weights if weights.any() else None)) if len(near) else 0.0
+        attachment = checked_attachment(self.here, rig)
+        row = native_parameters(attachment.names, values_of(rig), self.here.unit, rig.strength_by == "YIELD")
+        centre = np.asarray(attachment.native(core(), {**row, "strength": 1.0}).frame(flesh.body))[:3, 3]
+        away = np.linalg.norm(skin - centre, axis=1)
+        reach = max(sum(row[name] for name in size_names(attachment.template)), 1.01 * away.min())
+        return float(np.average(self.distances, weights=np.clip(1.0 - (away / reach) ** 2, 0.0, None) ** 2))
+
+    def error_text(self, rig: ThewRig) -> str:
+        """Returns how far the skins are apart where a rig acts, as a length of the scene."""
+        return length(self.error(rig) / self.there.unit)
+
+    def colours(self, kind: str) -> tuple[np.ndarray | None, np.ndarray]:
+        """Returns the colours of both meshes' vertices, [n, 3] each, of a kind of `PAINTS`; None for a mesh that gets none."""
+        here, there = (side.flesh for side in (self.here, self.there))
+        places, triangles = np.asarray(self.native.places), np.asarray(here.surface.triangles)
+        wanted = np.asarray(there.surface.vertices)
+        nearest, distances, faces = (
+            np.asarray(each) for each in core().Surface(places, triangles).closest_point(wanted)
+        )
+        if kind == "DISTANCE":
+            return None, map_colours.distance_colours(distances, there.surface.size)
+        rest = np.asarray(here.surface.vertices)
+        box = rest.min(axis=0), rest.max(axis=0)
+        shares = barycentric(places[triangles[faces]], nearest)
+        origins = np.einsum("nk,nkj->nj", shares, rest[triangles[faces]])
+        return map_colours.origin_colours(rest, *box), map_colours.origin_colours(origins, *box)
+
     def plan(self, rig: ThewRig, attachment: Attachment | SculptAttachment) -> RigCopy | SculptCopy:
         """Returns a rig as it is on the other character. Raises the native error if its bone has no partner."""
         same = [(other.name, other.kind, other.template, other.guide) for other in self.there.obj.thew.rigs]
         double = (rig.name, rig.kind, rig.template, rig.guide) in same
         if isinstance(attachment, SculptAttachment):
-            carried = attachment.native(core(), name=rig.name).retarget(self.native)
-            return SculptCopy(rig, sculpted_rigs.saved_text(core(), carried, self.there.flesh.place), double)
+            carried = attachment.native(core(), name=rig.name, body=self.here.flesh.body).retarget(self.native)
+            there = self.there.flesh
+            names = rigging.other_names(there.body.skeleton.names, there.character.bones)
+            return SculptCopy(rig, sculpted_rigs.saved_text(core(), carried, there.place, names), double)
         by_yield = rig.strength_by == "YIELD"
         rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples), values_of(rig.pull.preferred)]
         given = [native_parameters(attachment.names, row, self.here.unit, by_yield) for row in rows]
@@ -87,9 +176,14 @@ class CharacterLink:
         values |= slider_parameters(carried, self.there.unit)
         return [values[name] for name in SLIDERS]
 
+    def bone_names(self) -> list[tuple[str, str]]:
+        """Returns the pairs of bones by their present names."""
+        here, there = self.here.flesh.character.bones, self.there.flesh.character.bones
+        return [(here[source], there[target]) for source, target in np.asarray(self.native.pairs).tolist()]
+
     def bones(self) -> dict[str, tuple[str, BoneTurn]]:
-        """Returns the partner of each paired bone, and the turn between both. Bones renamed since flesh was added are left out."""
-        pairs = zip(self.native.bones, self.native.pairs, strict=True)
+        """Returns the partner of each paired bone, and the turn between both."""
+        pairs = zip(self.bone_names(), self.native.pairs, strict=True)
         there = armature_of(self.there.obj).data.bones
         return {source: (partner, BoneTurn(self, *indices)) for (source, partner), indices in pairs if partner in there}
 

@@ -15,7 +15,8 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.spaces import skin_linearly, transform
-from ..rigs import drivers, pushers
+from ..rigs import drivers, pushers, rigging
+from ..rigs.anchors import anchor_sculpt
 from ..saved.rigs import ThewRig
 from ..saved.samples import quiet_edits
 from ..scene import mesh, rig_controls
@@ -144,7 +145,9 @@ def add(stand: PosedCharacter, native: Any) -> ThewRig:
     rig = rig_list.new_rig(obj, native.name)
     with quiet_edits():
         rig.kind, rig.strength_by = "SCULPTED", "FORCE"
-        rig.sculpt = sculpted_rigs.saved_text(core(), native, flesh.place)
+        names = rigging.other_names(flesh.body.skeleton.names, flesh.character.bones)
+        rig.sculpt = sculpted_rigs.saved_text(core(), native, flesh.place, names)
+        anchor_sculpt(obj, rig)
         rig.control = rig.at = 1.0
     pushers.store_problems(obj, flesh)
     return rig
@@ -169,6 +172,6 @@ def proposed_bone(stand: PosedCharacter, rig: ThewRig) -> str:
     """Returns the bone that turns most in the pose of a rig; one without a bone above only where no other turns: it turns the whole
     character.
     """
-    skeleton, found = stand.flesh.skeleton, sculpted_rigs.widest_turns(rig.sculpt)
-    roots = {name for name, parent in zip(skeleton.names, skeleton.parents, strict=True) if parent < 0}
+    character, found = stand.flesh.character, sculpted_rigs.widest_turns(rig.sculpt)
+    roots = {name for name, parent in zip(character.bones, stand.flesh.skeleton.parents, strict=True) if parent < 0}
     return next((bone for bone in found if bone not in roots), next(iter(found), ""))

@@ -7,6 +7,7 @@ The text is in the world's units and not in metres, so that it stays right when 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from functools import lru_cache
 from typing import Any
@@ -21,11 +22,12 @@ from .spaces import MetricSpace
 DIGITS = 5
 
 
-def saved_text(thew: Any, native: Any, place: MetricSpace) -> str:
-    """Returns the text to save of a native sculpted rig."""
+def saved_text(thew: Any, native: Any, place: MetricSpace, names: dict[str, str] | None = None) -> str:
+    """Returns the text to save of a native sculpted rig; `names`: the artist's names of bones by those of the rig, where they differ."""
     samples = tomllib.loads(thew.format_rigs([native]))["rigs"][0]["samples"]
     unit = 1.0 / place.metres_per_unit
-    return json.dumps([_convert(sample, place.world, unit) for sample in samples])
+    saved = json.dumps([_convert(sample, place.world, unit) for sample in samples])
+    return renamed(saved, names) if names else saved
 
 
 @lru_cache(maxsize=32)
@@ -42,8 +44,10 @@ def core_text(saved: str, origin: tuple[float, float, float], metres_per_unit: f
         raise Refusal("Its saved shape is damaged: make the rig again") from error
 
 
-def native_rig(thew: Any, samples: str, name: str) -> Any:
-    """Returns the native rig of a `core_text`."""
+def native_rig(thew: Any, samples: str, name: str, names: dict[str, str] | None = None) -> Any:
+    """Returns the native rig of a `core_text`; `names`: the body's names of bones by those of the text, where they differ."""
+    if names:
+        samples = "\n".join(_with_names(line, names) for line in samples.split("\n"))
     return thew.parse_rigs(f"format = 1\n\n[[rigs]]\nname = {json.dumps(name)}\n{samples}")[0]
 
 
@@ -57,6 +61,42 @@ def widest_turns(saved: str) -> list[str]:
     except (ValueError, TypeError, AttributeError):
         return []
     return sorted(turns, key=lambda bone: -turns[bone])
+
+
+@lru_cache(maxsize=32)
+def bone_names(saved: str) -> tuple[str, ...]:
+    """Returns the bones that a saved text names, each once; none for a text that is damaged."""
+    try:
+        samples = parse_json(saved)
+        return tuple(sorted({name for each in samples for name in (*each.get("turns", ()), *each.get("bones", ()))}))
+    except (ValueError, TypeError, AttributeError):
+        return ()
+
+
+def renamed(saved: str, names: dict[str, str]) -> str:
+    """Returns a saved text with other names of bones, by the former ones."""
+    samples = parse_json(saved)
+    for sample in samples:
+        if "turns" in sample:
+            sample["turns"] = {names.get(bone, bone): turn for bone, turn in sample["turns"].items()}
+        if "bones" in sample:
+            sample["bones"] = [names.get(bone, bone) for bone in sample["bones"]]
+    return json.dumps(samples)
+
+
+@lru_cache(maxsize=32)
+def whole_shape(saved: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Returns the points of the last sample of a saved text [m, 3], their offsets [m, 3], both at rest, and their bones; nothing for
+    a text that is damaged.
+    """
+    try:
+        sample = parse_json(saved)[-1]
+        points, offsets = (np.array(sample[name], dtype=np.float64).reshape(-1, 3) for name in ("points", "offsets"))
+        if len(points) == len(offsets) == len(sample["bones"]):
+            return points, offsets, tuple(sample["bones"])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        pass
+    return np.empty((0, 3)), np.empty((0, 3)), ()
 
 
 def _convert(sample: dict[str, Any], points, length: float) -> dict[str, Any]:
@@ -75,6 +115,14 @@ def _rounded(numbers: np.ndarray) -> list:
     """Returns numbers as nested lists with few digits."""
     flat = [float(f"{number:.{DIGITS + 2}g}") for number in numbers.ravel().tolist()]
     return np.array(flat).reshape(numbers.shape).tolist()
+
+
+def _with_names(line: str, names: dict[str, str]) -> str:
+    """Returns a line of a `core_text` with other names of bones, the only strings in it."""
+    if not line.startswith(("turns", "bones")):
+        return line
+    quoted = {json.dumps(name): json.dumps(other) for name, other in names.items()}
+    return re.sub(r'"(?:[^"\\]|\\.)*"', lambda found: quoted.get(found[0], found[0]), line)
 
 
 def _sample_text(sample: dict[str, Any]) -> str:

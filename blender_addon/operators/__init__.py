@@ -15,6 +15,7 @@ from . import (
     keyframed,
     keyframed_list,
     keyframed_model,
+    landmark,
     limb_shape,
     limbs,
     mend,
@@ -23,6 +24,7 @@ from . import (
     posed_mesh,
     preset,
     pull,
+    region,
     remove,
     restart,
     ride,
@@ -41,7 +43,7 @@ from . import (
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
     keyframed, keyframed_list, keyframed_model, limbs, pin, rig_copy, limb_shape, export_cache, wrinkles, twist,
-    hand_lattice, skeleton, sculpt, posed_mesh,
+    hand_lattice, skeleton, sculpt, posed_mesh, region, landmark,
 )  # fmt: skip
 
 #: All operators, by their names.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
-from ..edit import posed_character, sculpting
+from ..edit import posed_character, regions, sculpting
 from ..live import target
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -57,7 +57,10 @@ class THEW_OT_rig_from_shape(RigEdit, bpy.types.Operator):
     def invoke(self, context, _event):
         if windows.is_headless() or context.window is None:
             return self.execute(context)
-        sculpt = self.selected_sculpt(context, target.target_mesh(context))
+        obj = target.target_mesh(context)
+        sculpt = self.selected_sculpt(context, obj)
+        if obj is not None and not self.properties.is_property_set("group") and regions.REGION in obj.vertex_groups:
+            self.group = regions.REGION
         self.sculpt = sculpt.name if sculpt is not None else ""
         return context.window_manager.invoke_props_dialog(self)
 

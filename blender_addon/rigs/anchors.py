@@ -7,13 +7,16 @@ faces have the same token, because a face was cut, the one nearest to the stored
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from functools import cached_property
 
 import bpy
 import numpy as np
 
+from ..logic import sculpted_rigs
 from ..logic.errors import Refusal
+from ..logic.json_text import parse_json
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..saved.samples import quiet_edits
@@ -42,6 +45,41 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
 def find_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the present name of the bone of `rig`, "" if it is gone."""
     return find_marked_bone(armature, rig.bone, rig.bone_token)
+
+
+def anchor_sculpt(obj: bpy.types.Object, rig: ThewRig) -> None:
+    """Marks the bones that a sculpted rig names, as far as the armature of `obj` has them."""
+    armature = armature_of(obj)
+    names = () if armature is None else sculpted_rigs.bone_names(rig.sculpt)
+    bones = {name: armature.data.bones.get(name) for name in names}
+    with quiet_edits():
+        rig.sculpt_bones = json.dumps(
+            {name: mark_bone(armature, bone) for name, bone in bones.items() if bone is not None}
+        )
+
+
+def sculpt_tokens(rig: ThewRig) -> dict[str, str]:
+    """Returns the marks of the bones of a sculpted rig by their names; none for a rig from before they were kept."""
+    try:
+        tokens = parse_json(rig.sculpt_bones or "{}")
+        return {str(name): str(token) for name, token in tokens.items()}
+    except (ValueError, AttributeError):  # a damaged note
+        return {}
+
+
+def renamed_bones(armature: bpy.types.Object, rig: ThewRig) -> dict[str, str]:
+    """Returns the bones of a sculpted rig that have another name now: the present ones by the former."""
+    found = {name: find_marked_bone(armature, name, token) for name, token in sculpt_tokens(rig).items()}
+    return {name: present for name, present in found.items() if present not in ("", name)}
+
+
+def follow_renamed(armature: bpy.types.Object, rig: ThewRig) -> None:
+    """Stores the present names of the bones of a sculpted rig."""
+    names = renamed_bones(armature, rig)
+    if names:
+        tokens = {names.get(name, name): token for name, token in sculpt_tokens(rig).items()}
+        with quiet_edits():
+            rig.sculpt, rig.sculpt_bones = sculpted_rigs.renamed(rig.sculpt, names), json.dumps(tokens)
 
 
 # faces --------------------------------------------------------------------------------------------------------------
@@ -191,4 +229,6 @@ def unmark(obj: bpy.types.Object) -> None:
         every = [other.thew for other in bpy.data.objects if other.type == "MESH"]
         limbs = {token for thew in every for limb in thew.limbs for _, token in limb.saved_bones()}
         used = limbs | used_bone_tokens()
-        unmark_bones(armature, used | {rig.bone_token for thew in every for rig in thew.rigs})
+        rigs = [rig for thew in every for rig in thew.rigs]
+        sculpted = {token for rig in rigs for token in sculpt_tokens(rig).values()}
+        unmark_bones(armature, used | sculpted | {rig.bone_token for rig in rigs})

@@ -23,7 +23,7 @@ from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values
 from ..scene.reading import armature_of
 from . import pushers, rigging
-from .anchors import anchor_bone, anchor_face
+from .anchors import anchor_bone, anchor_face, anchor_sculpt
 
 
 def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
@@ -73,6 +73,7 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     if native.kind == "sculpted":
         rig.kind, rig.strength_by = "SCULPTED", "FORCE"
         rig.sculpt = sculpted_rigs.saved_text(core(), native, place)
+        anchor_sculpt(obj, rig)
         rig.control = rig.at = native.samples[-1][0] if native.samples else 1.0
         return
     rig.template = native.template.kind.upper()

@@ -11,7 +11,7 @@ from ..saved.rigs import are_in_force
 from ..saved.samples import recorded_samples, slider_values
 from ..scene.reading import armature_of
 from ..scene.rig_controls import are_animated, broken_drivers
-from .anchors import find_bone
+from .anchors import find_bone, renamed_bones
 
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
@@ -26,7 +26,7 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     prints = []
     for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
         if rig.kind == "SCULPTED":
-            hangs = (rig.sculpt,)
+            hangs = (rig.sculpt, *(() if armature is None else renamed_bones(armature, rig).values()))
         elif rig.guide == "BONE":
             hangs = (find_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":

@@ -7,7 +7,7 @@ A rig that cannot be resolved gets a sentence that says why. It is switched off 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -34,7 +34,7 @@ from ..saved.samples import (
 from ..scene import animation
 from ..scene.reading import armature_of
 from ..scene.rig_controls import are_animated, broken_drivers, rig_of_path
-from .anchors import MeshFaces, anchor_bone, anchor_face, find_bone, find_face, unmark
+from .anchors import MeshFaces, anchor_bone, anchor_face, find_bone, find_face, follow_renamed, unmark
 
 #: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
 #: 500 times the stiffness of flesh of 20 kPa.
@@ -78,11 +78,18 @@ class SculptAttachment:
     """A sculpted rig as the core's text, in metres: poses, and points of the skin. It hangs on nothing."""
 
     samples: str
+    bones: tuple[str, ...] = ()  # the artist's names of the skeleton's bones
     guide: str = "SCULPT"
 
-    def native(self, thew: Any, _parameters=None, _samples=(), name: str = "Rig") -> Any:
-        """Returns the `thew.Rig`."""
-        return sculpted_rigs.native_rig(thew, self.samples, name)
+    def native(self, thew: Any, _parameters=None, _samples=(), name: str = "Rig", body: Any = None) -> Any:
+        """Returns the `thew.Rig`, for a `body` with the names that its bones had when it was built."""
+        names = {} if body is None else other_names(self.bones, body.skeleton.names)
+        return sculpted_rigs.native_rig(thew, self.samples, name, names)
+
+
+def other_names(bones, names) -> dict[str, str]:
+    """Returns the names of the same bones in another list, where they differ."""
+    return {bone: name for bone, name in zip(bones, names, strict=False) if bone != name}
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class ResolvedRig:
         Raises the native error that says what is wrong with its numbers.
         """
         if isinstance(self.attachment, SculptAttachment):
-            return self.attachment.native(thew, name=self.name)
+            return self.attachment.native(thew, name=self.name, body=body)
         rows = [values for _, values in self.samples] or [self.values]
         given = [native_parameters(self.attachment.names, row, metres_per_unit, self.by_yield) for row in rows]
         yields = [parameters["strength"] for parameters in given]
@@ -246,13 +253,16 @@ def find_force_attachment(
     return Attachment(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
 
 
-def find_sculpt(obj, _character, _bind_pose, place: MetricSpace, rig: ThewRig, _faces) -> SculptAttachment:
+def find_sculpt(obj, character, _bind_pose, place: MetricSpace, rig: ThewRig, _faces) -> SculptAttachment:
     """Returns the shapes of a sculpted rig in metres."""
-    if armature_of(obj) is None:
+    armature = armature_of(obj)
+    if armature is None:
         raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
     try:
+        follow_renamed(armature, rig)
         origin = tuple(float(x) for x in place.origin)
-        return SculptAttachment(sculpted_rigs.core_text(rig.sculpt, origin, place.metres_per_unit))
+        text = sculpted_rigs.core_text(rig.sculpt, origin, place.metres_per_unit)
+        return SculptAttachment(text, tuple(character.bones))
     except Refusal as error:
         raise Refusal(f"The rig “{rig.name}” cannot push. {error}") from error
 
@@ -325,6 +335,8 @@ def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
         )
     else:
         attachment = find_attachment(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+        if rig.kind == "SCULPTED":
+            attachment = replace(attachment, bones=())  # a file has the artist's names
     return ResolvedRig(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
 
 

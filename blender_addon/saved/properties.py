@@ -339,6 +339,12 @@ class ThewSettings(
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="Rig chosen in the list", default=0, min=0, options=set())
+    landmarks: CollectionProperty(
+        type=saved_retargeting.ThewLandmark, description="Points that correspond to points of another character"
+    )
+    landmarks_from: PointerProperty(
+        type=bpy.types.Object, description="Character to whose points the landmarks correspond", options={"HIDDEN"}
+    )
     bakes: CollectionProperty(type=saved_bakes.ThewBake, description="Bakes of this object, of which one plays")
     bake_choice: PointerProperty(type=saved_bakes.ThewBakeChoice, description="What was last chosen in Bake As…")
     active_bake: IntProperty(name="Bake", description="Bake chosen in the list", default=0, min=0, options=set())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A row of the table of bones that correspond, in the dialog that copies rigs to another character."""
+"""What Copy Rigs to Another Character is told: rows of the table of bones that correspond, and landmarks."""
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import FloatVectorProperty, StringProperty
 
 
 class ThewBonePair(bpy.types.PropertyGroup):
@@ -12,4 +12,11 @@ class ThewBonePair(bpy.types.PropertyGroup):
     target: StringProperty(name="To", description="Bone of the character that gets them; empty: found anew")
 
 
-CLASSES = (ThewBonePair,)
+class ThewLandmark(bpy.types.PropertyGroup):
+    """Two points of the skin that correspond, each in the object space of its mesh at rest."""
+
+    source: FloatVectorProperty(size=3, description="Point of the character that has the rigs", options={"HIDDEN"})
+    target: FloatVectorProperty(size=3, description="Point of this character", options={"HIDDEN"})
+
+
+CLASSES = (ThewBonePair, ThewLandmark)

@@ -236,6 +236,10 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
     sculpt: StringProperty(
         description="Poses and wanted offsets of points of the skin, see `logic.sculpted_rigs`", options={"HIDDEN"}
     )
+    sculpt_bones: StringProperty(
+        description="Identifiers, by name, of the bones of a sculpted rig that survive renaming, as JSON",
+        options={"HIDDEN"},
+    )
 
     samples: CollectionProperty(type=ThewRigSample, description="Recorded samples, by rising control")
     active_sample: IntProperty(name="Sample", description="Sample chosen in the list", default=0, options=set())

@@ -42,13 +42,21 @@ def draw_surfaces(context: bpy.types.Context) -> None:
 
 def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) -> None:
     """Draws one evaluated character, coloured by its map and lit from the eye."""
+    found = coloured_surface(obj, depsgraph, direction_to_eye(view))
+    if found is not None:
+        draw_triangles(*found)
+
+
+def direction_to_eye(view) -> np.ndarray:
+    """Returns the direction to the eye of a `RegionView3D`."""
+    return np.array(view.view_matrix.inverted())[:3, 2]
+
+
+def draw_triangles(points: np.ndarray, colours: np.ndarray, triangles: np.ndarray) -> None:
+    """Draws a coloured surface, hidden by what lies before it."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 
-    found = coloured_surface(obj, depsgraph, np.array(view.view_matrix.inverted())[:3, 2])
-    if found is None:
-        return
-    points, colours, triangles = found
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
     gpu.state.depth_test_set("LESS_EQUAL")
     gpu.state.depth_mask_set(True)
@@ -58,15 +66,22 @@ def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) ->
 
 
 def coloured_surface(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Returns the coloured surface of an evaluated character, or `None` if it has no map.
+    """Returns the coloured surface of an evaluated character, see `lit_surface`, or `None` if it has no map."""
+    evaluated = obj.evaluated_get(depsgraph)
+    values = values_of(obj, evaluated.data)
+    return None if values is None else lit_surface(evaluated, maps.colours(values), towards_eye)
+
+
+def lit_surface(
+    evaluated: bpy.types.Object, colours: np.ndarray, towards_eye: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Returns the surface of an evaluated mesh in colours [n, 3] of its vertices, lit from the eye; `None` where they are not its own.
 
     The surface is (world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]). The points are lifted off
     the skin a little, so that they hide it.
     """
-    evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.data
-    values = values_of(obj, mesh)
-    if values is None or not len(mesh.polygons):
+    if not len(mesh.polygons) or len(colours) != len(mesh.vertices):
         return None
     matrix = np.array(evaluated.matrix_world)
     points = mesh_positions(mesh) @ matrix[:3, :3].T + matrix[:3, 3]
@@ -74,9 +89,9 @@ def coloured_surface(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarra
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     points = points + 1e-3 * diagonal(points) * normals
     light = 0.45 + 0.55 * np.abs(normals @ towards_eye)
-    colours = np.ones((len(values), 4), np.float32)
-    colours[:, :3] = maps.colours(values) * light[:, None]
-    return points.astype(np.float32), colours, triangles_of(mesh)
+    lit = np.ones((len(colours), 4), np.float32)
+    lit[:, :3] = colours * light[:, None]
+    return points.astype(np.float32), lit, triangles_of(mesh)
 
 
 def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:

@@ -12,6 +12,7 @@ from ..edit import posed_character
 from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
+from ..logic import sculpted_rigs
 from ..logic.errors import Refusal
 from ..logic.guides import carried_frame, ridden_frame
 from ..logic.native import core
@@ -21,6 +22,8 @@ from .viewing import Drawing, Overlay, draw_all
 
 ACTIVE_COLOUR, OTHER_COLOUR = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
 OFF_COLOUR, PROBLEM_COLOUR = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
+#: Size of a sculpted rig's point in pixels.
+POINT_SIZE = 3.5
 GHOST_COLOUR = (0.4, 1.0, 0.7, 0.95)
 
 #: Results of `rest_shape` by its arguments: (body, result).
@@ -28,7 +31,7 @@ _rest: dict[tuple, tuple] = {}
 
 
 def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
-    """Returns the drawings of the rigs of `obj`: an outline each, and a thin line to its attachment."""
+    """Returns the drawings of the rigs of `obj`: an outline each, and a thin line to its attachment; of an active sculpted rig its points."""
     flesh = fleshes.known_state(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
@@ -46,8 +49,10 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM_COLOUR if rig.problem else OFF_COLOUR if not on else ACTIVE_COLOUR if chosen else OTHER_COLOUR
+        if rig.kind == "SCULPTED" and not chosen:
+            continue  # hundreds of points would hide the skin
         found.append((lines, colour, 2.0 if chosen else 1.2))
-        found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
+        found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0 if guide.ndim == 3 else POINT_SIZE))
     return found
 
 
@@ -83,9 +88,21 @@ def rig_lines(
     return place.world(lines), place.world(guide)
 
 
-def sculpt_lines(*_) -> tuple[np.ndarray, np.ndarray]:
-    """Returns no lines: a sculpted rig is the skin itself."""
-    return np.empty((0, 2, 3)), np.empty((0, 2, 3))
+def sculpt_lines(
+    flesh: Flesh, rig, _attachment, control: float, maps: np.ndarray, _mesh
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns what a sculpted rig holds: (the offset of each of its points at the control [m, 2, 3], the points [m, 3]), Blender's world.
+
+    maps: T_b [b, 4, 4], which carry each point with its bone.
+    """
+    points, offsets, names = sculpted_rigs.whole_shape(rig.sculpt)
+    places = {name: i for i, name in enumerate(flesh.character.bones)}
+    known = np.array([name in places for name in names], dtype=bool)
+    own = maps[[places[name] for name in names if name in places]].reshape(-1, 4, 4)
+    points, offsets = points[known], offsets[known]
+    shown = np.einsum("pij,pj->pi", own[:, :3, :3], points) + own[:, :3, 3]
+    moved = np.einsum("pij,pj->pi", own[:, :3, :3], offsets) * np.clip(control, 0.0, 1.0)
+    return np.stack([shown, shown + moved], axis=1), shown
 
 
 #: Drawing function of a rig, by its kind.

@@ -54,6 +54,9 @@ class THEW_MT_rigs(bpy.types.Menu):
         layout.operator("thew.rig_duplicate", icon="DUPLICATE")
         layout.separator()
         layout.operator("thew.rig_copy", icon="FORCE_FORCE")
+        layout.operator("thew.landmarks_click", icon="PIVOT_INDIVIDUAL")
+        if len(obj.thew.landmarks):
+            layout.operator("thew.landmarks_clear", icon="X")
         layout.operator("thew.rig_export", icon="EXPORT")
         layout.operator("thew.rig_import", icon="IMPORT")
 
@@ -73,7 +76,7 @@ class THEW_MT_place(bpy.types.Menu):
                 button.template, button.guide = template, guide
 
 
-def draw_mouse_tools(layout, rig) -> None:
+def draw_mouse_tools(layout, obj, rig) -> None:
     """Draws the buttons of the mouse tools, and the presets."""
     row = layout.row(align=True)
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
@@ -84,6 +87,9 @@ def draw_mouse_tools(layout, rig) -> None:
     row = layout.row(align=True)
     row.operator("thew.rig_from_shape", icon="SHAPEKEY_DATA")
     row.operator("thew.rig_from_mesh", icon="OUTLINER_OB_MESH")
+    lasso = obj.mode == "EDIT"
+    text = "Keep Region" if lasso else "Select Region"
+    layout.operator("thew.rig_region", text=text, icon="RESTRICT_SELECT_OFF", depress=lasso)
 
 
 def draw_preferences(layout, rig) -> None:
@@ -229,7 +235,7 @@ def draw_rigs(layout, _context, obj, width: int) -> None:
     draw_list(layout, obj)
     rig = saved_rigs.active_rig(obj)
     if settings.made.flesh:
-        draw_mouse_tools(layout, rig)
+        draw_mouse_tools(layout, obj, rig)
     if rig is not None:
         draw_rig(layout, obj, rig, width)
     draw_state(layout, obj, width)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import json
 from types import MethodType, SimpleNamespace
 
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, add_rig, evaluated_positions, part, refusal, settle, size_of
-from test_limb_rigs import every_kind, frame_of, kept_properties, numbers, placement_matrix, stand, thicken
+from helpers import Layout, activate, add_rig, evaluated_positions, flesh_of, part, refusal, settle, size_of, world
+from test_limb_rigs import every_kind, frame_of, kept_properties, limb_add, numbers, placement_matrix, stand, thicken
+from test_rig_tool_events import Hand, View, event, tool
 from test_sculpted_rigs import add_key
 
 
@@ -103,9 +105,10 @@ def test_dialog_shows_pairs(scene):
             self.append(SimpleNamespace(source="", target="", bl_rna=kind("source", "target")))
             return self[-1]
 
-    choices = {"names": True, "swap": False, "bl_rna": kind("names", "swap")}
-    shown = SimpleNamespace(source=source.name, pairs=Rows(), layout=Layout(), **choices)
-    for name in ("link_of", "find_pairs", "show_ghost"):
+    fields = {"names": True, "swap": False, "landmarks": True, "paint": "NONE"}
+    choices = {**fields, "bl_rna": kind(*fields)}
+    shown = SimpleNamespace(source=source.name, pairs=Rows(), layout=Layout(), errors=(), **choices)
+    for name in ("link_of", "find_pairs", "show_map", "choices"):
         setattr(shown, name, MethodType(getattr(operator, name), shown))
     shown.find_pairs(bpy.context, target)
     pairs = [(pair.source, pair.target) for pair in shown.pairs]
@@ -151,3 +154,151 @@ def test_sculpted_rig_copied(scene):
     belly = moved[0] > 0.5 * moved[0].max()
     assert moved[0].max() > 0.02
     assert moved[1][belly].mean() == pytest.approx(moved[0][belly].mean(), rel=0.15)
+
+
+def owners(*bodies):
+    """Returns characters with their flesh."""
+    return [part("edit.limb_guides").LimbOwner(each, flesh_of(each)) for each in bodies]
+
+
+def link_between(source, target, **options):
+    """Returns the link of two characters with flesh."""
+    return part("edit.retargeting").CharacterLink(*owners(source, target), **options)
+
+
+def test_landmarks_bring_points_together(scene):
+    """Clicked landmarks are kept at the character that gets rigs, and the map brings the first points nearer to the second ones."""
+    source, target = stand_without_limbs("Source"), stand_without_limbs("Target")
+    skin = world(target)
+    ends = [(64, 74), (66, 76)]  # a ring higher
+    rows = json.dumps([[*world(source)[a].tolist(), *skin[b].tolist()] for a, b in ends])
+    press = bpy.ops.thew.landmarks_click
+    activate(target)
+    assert "tool for the mouse" in refusal(press, source="Source")
+    assert "with itself" in refusal(press, source="Target", points=rows)
+    for bad in ("nothing", "[[1, 2]]", "[[0, 0, 0, 0, 0, NaN]]"):
+        assert refusal(press, source="Source", points=bad)
+    assert "away from the skin" in refusal(press, source="Source", points="[[0, 0, 90, 0, 0, 0]]")
+    assert press(source="Source", points=rows) == {"FINISHED"}
+    assert len(target.thew.landmarks) == 2 and target.thew.landmarks_from == source
+    wanted = flesh_of(target).surface.vertices[[b for _, b in ends]]
+    missed = []
+    for marked in (False, True):
+        places = link_between(source, target, marked=marked).native.places[[a for a, _ in ends]]
+        missed.append(np.linalg.norm(places - wanted, axis=1).max())
+    assert missed[1] < 0.5 * missed[0]
+    other = stand_without_limbs("Other")
+    landmarks = part("edit.landmarks")
+    assert len(landmarks.saved_landmarks(*owners(source, target))) == 2
+    assert len(landmarks.saved_landmarks(*owners(other, target))) == 0  # they are another character's
+    activate(target)
+    assert bpy.ops.thew.landmarks_clear() == {"FINISHED"}
+    assert "no landmarks" in refusal(bpy.ops.thew.landmarks_clear)
+
+
+def test_landmarks_are_clicked(scene, monkeypatch):
+    """The tool shows landmarks that are there, takes back the last one, and keeps what Enter finds."""
+    source = stand_without_limbs("Source", place=placement_matrix(1.0, (0.0, 0.0, 0.0), (-2.0, 0.0, 0.0)))
+    target = stand_without_limbs("Target")
+    source.select_set(True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    hand = Hand(monkeypatch)
+    context = hand.context()
+    context.selected_objects = [source, target]
+    for expected in (2, 3):
+        made = tool("landmark", "THEW_OT_landmarks_click")
+        hand.view = View((9.0, 0.0, 0.0))
+        assert made.invoke(context, event("MOUSEMOVE")) <= {"RUNNING_MODAL", "PASS_THROUGH"}
+        for x, z in ((-2.0, 0.0), (0.0, 0.0), (-2.0, 0.1), (0.0, 0.1)):
+            hand.view = View((x, 0.0, 0.4 + 0.2 * expected + z))
+            assert made.modal(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}
+        if expected == 3:
+            made.modal(context, event("Z", ctrl=True))
+        assert made.modal(context, event("RET")) == {"FINISHED"}
+        assert len(target.thew.landmarks) == expected
+    points = np.array([[*each.source, *each.target] for each in target.thew.landmarks])
+    assert np.linalg.norm(points[:, :3] - points[:, 3:], axis=1).max() < 0.12  # on one they are at vertices
+    assert (hand.timers, hand.drawn) == (0, 0)
+
+
+def bend(p):
+    """Returns a shape that is bent forward, so that its limb has a side."""
+    return p - np.sin(1.2 * p[:, 2:]) * [0.0, 0.1, 0.0]
+
+
+def test_limbs_are_landmarks(scene):
+    """Points of limbs that both characters have go along the limb in the map of the skins, which lie nearly as near as without."""
+    source, target = stand("Source", shaped=bend), stand("Target", shaped=thicken)
+    skin = np.asarray(flesh_of(source).surface.vertices)
+    missed, links = [], []
+    for named in (True, False):
+        if not named:  # no limbs in common
+            target.thew.limbs[0].name = "Other"
+            limb_add(target, bones="Hip\nSpine", name="Another")
+        link = link_between(source, target)
+        limb = part("edit.limb_rigs").limb_map(link.here, link.there, source.thew.limbs[0], target.thew.limbs[0])
+        places = [limb.one.locate(point) for point in skin]
+        chosen = np.array([each.inside and 0.1 < each.coordinates[0] < 0.9 for each in places])
+        wanted = np.array([limb.other.place(limb.map_place(each)) for each in places])
+        missed.append(np.linalg.norm(np.asarray(link.native.places) - wanted, axis=1)[chosen].mean())
+        links.append(link.native.report)
+    assert missed[0] < 0.6 * missed[1]
+    assert links[0].inverted == 0.0 and links[0].mean_distance < 0.005 * size_of(skin)
+
+
+def test_straight_limb_is_no_landmark(scene):
+    """A straight limb has no side: where its coordinates run otherwise around than the skins say, the map goes without it."""
+    source, target = stand("Source"), stand("Target", shaped=thicken)
+    places = np.asarray(link_between(source, target).native.places)
+    source.thew.limbs.clear()
+    np.testing.assert_array_equal(places, np.asarray(link_between(source, target).native.places))
+
+
+def test_error_of_each_rig(scene):
+    """The message and the dialog tell how far the skins are apart at each rig: nothing on the same character, more where it differs."""
+
+    def dented(p):
+        return p - 0.12 * np.exp(-(((p[:, 2:] - 0.9) / 0.08) ** 2)) * np.sign(p[:, :1]) * [1.0, 0.0, 0.0]
+
+    source, same, other = (
+        stand_without_limbs(n, **o) for n, o in (("Source", {}), ("Same", {}), ("Other", {"shaped": dented}))
+    )
+    add_rig(source, bone="Spine", template="BUMP", name="There")
+    add_rig(source, bone="Head", template="BUMP", name="Above")
+    bpy.context.scene.frame_set(5)
+    add_key(source)
+    activate(source)
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    link = link_between(source, same)
+    assert max(link.error(rig) for rig in source.thew.rigs) < 1e-6
+    link = link_between(source, other)
+    there, above, _ = (link.error(rig) for rig in source.thew.rigs)
+    assert there > 1.5 * above > 0.0
+    report = part("edit.limb_rigs").carry(bpy.context, source, other, part("edit.retargeting").CharacterLink)
+    assert "apart by" in report.message(other) and "at “Swell”" in report.message(other)
+
+
+def test_map_is_painted(scene):
+    """On demand the map is painted: where each point comes from on both characters, or how far it is off on the one that gets rigs."""
+    source, target = stand_without_limbs("Source"), stand_without_limbs("Target", scale=1.5)
+    add_rig(source, bone="Spine")
+    copy(source, target, paint="ORIGIN")
+    colours = []
+    for body in (source, target):
+        attribute = body.data.color_attributes["Thew Origin"]
+        assert body.data.color_attributes.active_color == attribute
+        colours.append(np.array([each.color[:3] for each in attribute.data]))
+    apart = np.abs(colours[1] - colours[0]).max(axis=1)
+    assert np.median(apart) < 0.05  # a point and its image have one colour
+    assert np.ptp(colours[0], axis=0).min() > 0.4
+    copy(source, target, paint="DISTANCE")
+    distance = np.array([each.color[:3] for each in target.data.color_attributes["Thew Distance"].data])
+    assert (distance[:, 2] > distance[:, 0]).mean() > 0.8  # blue: on the skin
+    assert "Thew Distance" not in source.data.color_attributes
+    link, overlay = link_between(source, target), part("ui.ghost_overlay")
+    overlay.paint(part("operators.rig_copy").coloured_meshes(link, "ORIGIN"))
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    surfaces = overlay.surfaces(depsgraph, np.array([0.0, -1.0, 0.0]))
+    assert [len(points) for points, _, _ in surfaces] == [len(source.data.vertices), len(target.data.vertices)]
+    overlay.hide()
+    assert not overlay.surfaces(depsgraph, np.array([0.0, -1.0, 0.0]))

@@ -186,3 +186,63 @@ def test_shapes_that_cannot_be_fitted_are_refused(body):
     add_key(body, "Away", size=50.0)
     assert "farther than the body" in refusal(refused, key="Away")
     assert len(body.thew.rigs) == 0 and np.isfinite(evaluated_positions(body)).all()
+
+
+def test_rig_follows_renamed_bones(body):
+    """Bones that are renamed after the rig was made are found again, also where two swap their names; the skin is as before."""
+    add_key(body)
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    bpy.context.scene.frame_set(FRAME)
+    before = settle(body)
+    bones = body.modifiers["Armature"].object.data.bones
+    bones["Spine"].name, bones["Hip"].name = "Rückgrat", "x"
+    bones["Head"].name = "Hip"
+    bones["x"].name = "Head"
+    bpy.context.scene.frame_set(FRAME)
+    after = settle(body)
+    rig = body.thew.rigs[-1]
+    assert rig.problem == "" and set(part("logic.sculpted_rigs").bone_names(rig.sculpt)) == {"Rückgrat", "Hip", "Head"}
+    np.testing.assert_allclose(after, before, atol=1e-5)
+    assert bpy.ops.thew.rig_remove() == {"FINISHED"}
+    assert all(bone.get("thew_bone") is None for bone in bones)
+
+
+def test_overlay_shows_points(body):
+    """The view draws what the active sculpted rig holds: its points on the skin, and their offsets at the control."""
+    add_key(body)
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    overlay, depsgraph = part("ui.rig_overlay"), bpy.context.evaluated_depsgraph_get()
+    (needles, _, _), (points, _, _) = overlay.drawings(body, depsgraph)
+    assert points.ndim == 2 and len(points) > 20
+    skin, shown = world(body), np.linalg.norm(needles[:, 1] - needles[:, 0], axis=1)
+    apart = np.linalg.norm(points[:, None] - skin, axis=2).min(axis=1)
+    assert apart.max() < 0.1 and 0.05 < shown.max() < 0.12  # longer where flesh resists
+    body.thew.rigs[-1].control = 0.5
+    (half, _, _), _ = overlay.drawings(body, depsgraph)
+    np.testing.assert_allclose(half[:, 1] - half[:, 0], 0.5 * (needles[:, 1] - needles[:, 0]), atol=1e-9)
+    add_rig(body, bone="Spine")
+    bpy.context.view_layer.update()
+    found = overlay.drawings(body, bpy.context.evaluated_depsgraph_get())
+    assert all(lines.ndim == 3 for lines, _, _ in found)  # another rig is active
+    body.thew.rigs[0].sculpt = "{"
+    assert overlay.drawings(body, depsgraph) is not None
+
+
+def test_selected_region_becomes_group(body):
+    """Select Region opens edit mode; pressed again it keeps the selection as a group, and begins with that the next time."""
+    press = bpy.ops.thew.rig_region
+    assert press() == {"FINISHED"} and body.mode == "EDIT"
+    assert "lasso" in refusal(press) and body.mode == "EDIT"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    body.data.vertices.foreach_set("select", np.abs(np.arange(len(body.data.vertices)) - 45) < 7)
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert press() == {"FINISHED"} and body.mode == "OBJECT"
+    group = body.vertex_groups["Rig Region"]
+    assert [v.index for v in body.data.vertices if any(g.group == group.index for g in v.groups)] == list(range(39, 52))
+    assert press() == {"FINISHED"}
+    body.update_from_editmode()
+    assert [v.index for v in body.data.vertices if v.select] == list(range(39, 52))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert "other weights" in refusal(press, group="Spine")
+    add_key(body)
+    assert bpy.ops.thew.rig_from_shape(group="Rig Region", driven=False) == {"FINISHED"}
