@@ -74,6 +74,8 @@ pub(in crate::rig) struct CorrectionSystem<'a> {
     elastic: (Vec<f64>, f64),
     /// Values of EᵀWE, and its trace.
     goals: (Vec<f64>, f64),
+    /// Sum of the goals' weights.
+    total: f64,
     /// EᵀW d on the free nodes.
     right: Vec<Vec3>,
 }
@@ -93,6 +95,7 @@ impl<'a> CorrectionSystem<'a> {
             turns: stiffness.turns(),
             goals: (vec![0.0; elastic.0.len()], 0.0),
             elastic,
+            total: 0.0,
             right: vec![Vec3::zeros(); matrix.symbolic().node_count()],
             matrix,
         })
@@ -118,6 +121,13 @@ impl<'a> CorrectionSystem<'a> {
             }
         }
         self.goals = (self.matrix.values().to_vec(), self.matrix.trace());
+        self.total = total;
+    }
+
+    /// Returns the trace of EᵀWE with the goals' weights as they are, not divided by their sum. Goals on a part of the skin act like those of
+    /// all skin if their smoothness is larger by the ratio of the two.
+    pub fn weight(&self) -> f64 {
+        self.goals.1 * self.total
     }
 
     /// Returns the correction `[nodes]` of the smoothness η, m, world axes; zero where bones hold all of the skin that has goals.

@@ -10,6 +10,7 @@ use crate::geometry::aabb;
 use crate::rig::RigError;
 use crate::skeleton::{BonePoses, SkinWeights};
 use crate::surface::closest_leaf;
+use std::collections::BTreeMap;
 
 /// Points of a sculpt on the vertices of a body's skin.
 pub(in crate::rig) struct PlacedSculpt {
@@ -19,21 +20,40 @@ pub(in crate::rig) struct PlacedSculpt {
     offsets: Vec<Vec3>,
 }
 
-impl PlacedSculpt {
-    /// Places the points of a sculpt on a body.
+/// Places sculpts on a body. The search of each bone's skin is prepared once.
+pub(in crate::rig) struct SculptPlacement<'a> {
+    body: &'a Body,
+    /// Main bone of each vertex.
+    main_bones: Vec<Option<u32>>,
+    /// Skin of the bones that points were placed on.
+    skins: BTreeMap<u32, BoneSkin<'a>>,
+}
+
+impl<'a> SculptPlacement<'a> {
+    pub fn new(body: &'a Body) -> Self {
+        let vertices = 0..body.embedding().len();
+        Self {
+            main_bones: vertices.map(|v| main_bone(body.skin(), v)).collect(),
+            skins: BTreeMap::new(),
+            body,
+        }
+    }
+
+    /// Places the points of a sculpt.
     ///
     /// # Errors
     /// A bone that the body's skeleton lacks.
-    pub fn new(sculpt: &Sculpt, body: &Body) -> Result<Self, RigError> {
-        let vertices = body.embedding().len();
-        let mut placed = Self {
+    pub fn place(&mut self, sculpt: &Sculpt) -> Result<PlacedSculpt, RigError> {
+        let (body, vertices) = (self.body, self.main_bones.len());
+        let mut placed = PlacedSculpt {
             areas: vec![0.0; vertices],
             offsets: vec![Vec3::zeros(); vertices],
         };
-        let bones: Vec<Option<u32>> = (0..vertices).map(|v| main_bone(body.skin(), v)).collect();
         for (index, name) in sculpt.bones().iter().enumerate() {
             let bone = bone_index(body.skeleton(), name)? as u32;
-            let skin = BoneSkin::new(body, &bones, bone);
+            let main_bones = &self.main_bones;
+            let skin = self.skins.entry(bone);
+            let skin = skin.or_insert_with(|| BoneSkin::new(body, main_bones, bone));
             for point in sculpt.points().iter().filter(|p| p.bone as usize == index) {
                 if let Some((corners, shares)) = skin.closest(point.place) {
                     for (v, share) in corners.into_iter().zip(shares) {
@@ -51,6 +71,16 @@ impl PlacedSculpt {
             };
         }
         Ok(placed)
+    }
+}
+
+impl PlacedSculpt {
+    /// Places the points of a sculpt on a body.
+    ///
+    /// # Errors
+    /// A bone that the body's skeleton lacks.
+    pub fn new(sculpt: &Sculpt, body: &Body) -> Result<Self, RigError> {
+        SculptPlacement::new(body).place(sculpt)
     }
 
     /// Returns the goal at a pose: offsets turn with the skin.

@@ -2,6 +2,7 @@
 //! Few groups of vertices that stand for many: centres are chosen farthest first, and each takes the vertices nearest to it. [gonzalez1985]
 
 use crate::Vec3;
+use std::collections::BTreeMap;
 
 /// Relative difference of squared distances below which they are equal: the first vertex then counts, so that symmetric shapes give the
 /// same groups however they are turned.
@@ -11,52 +12,77 @@ const TIE_TOLERANCE: f64 = 1e-9;
 /// each other.
 pub(in crate::rig) struct FarthestFirst<'a> {
     places: &'a [Vec3],
-    /// Part of each vertex.
-    parts: &'a [u32],
     /// Vertices that are grouped.
     candidates: Vec<u32>,
+    parts: Vec<Part>,
     count: usize,
     /// Squared distance of each candidate from the nearest centre, and that centre's number.
     nearest: Vec<(f64, u32)>,
 }
 
+/// Candidates of one part.
+struct Part {
+    /// Their indices among all candidates, ascending.
+    members: Vec<u32>,
+    /// Largest squared distance of one from its nearest centre.
+    farthest: f64,
+}
+
 impl<'a> FarthestFirst<'a> {
-    /// Starts without centres.
-    pub fn new(places: &'a [Vec3], parts: &'a [u32], candidates: Vec<u32>) -> Self {
+    /// Starts without centres. `parts`: the part of each vertex.
+    pub fn new(places: &'a [Vec3], parts: &[u32], candidates: Vec<u32>) -> Self {
+        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (i, &v) in (0..).zip(&candidates) {
+            members.entry(parts[v as usize]).or_default().push(i);
+        }
+        let part = |members: Vec<u32>| Part {
+            members,
+            farthest: f64::INFINITY,
+        };
         Self {
             places,
-            parts,
+            parts: members.into_values().map(part).collect(),
             count: 0,
             nearest: vec![(f64::INFINITY, 0); candidates.len()],
             candidates,
         }
     }
 
-    /// Returns the vertices that are grouped.
-    pub fn candidates(&self) -> &[u32] {
-        &self.candidates
-    }
-
     /// Grows the set to `count` centres, or to as many as there are places.
     pub fn grow(&mut self, count: usize) {
         while self.count < count {
-            let most = self.nearest.iter().map(|n| n.0).fold(0.0, f64::max);
-            let far = |n: &(f64, u32)| n.0 >= most * (1.0 - TIE_TOLERANCE);
-            match self.nearest.iter().position(far) {
-                Some(next) if most > 0.0 => self.add_centre(self.candidates[next] as usize),
-                _ => return,
+            let most = self.parts.iter().map(|p| p.farthest).fold(0.0, f64::max);
+            if most <= 0.0 {
+                return;
+            }
+            let least = most * (1.0 - TIE_TOLERANCE);
+            let far = |i: &&u32| self.nearest[**i as usize].0 >= least;
+            let parts = self.parts.iter().enumerate();
+            let first = parts.filter_map(|(part, p)| {
+                let reaches = p.farthest >= least;
+                let found = reaches.then(|| p.members.iter().find(far)).flatten();
+                found.map(|&i| (i, part))
+            });
+            match first.min() {
+                Some((centre, part)) => self.add_centre(centre, part),
+                None => return,
             }
         }
     }
 
-    fn add_centre(&mut self, centre: usize) {
-        let (place, part) = (self.places[centre], self.parts[centre]);
-        for (nearest, &v) in self.nearest.iter_mut().zip(&self.candidates) {
-            let square = (self.places[v as usize] - place).norm_squared();
+    /// Adds a candidate of a part as a centre.
+    fn add_centre(&mut self, candidate: u32, part: usize) {
+        let place = |i: u32| self.places[self.candidates[i as usize] as usize];
+        let (centre, part) = (place(candidate), &mut self.parts[part]);
+        part.farthest = 0.0;
+        for &i in &part.members {
+            let nearest = &mut self.nearest[i as usize];
+            let square = (place(i) - centre).norm_squared();
             let nearer = square < nearest.0 * (1.0 - TIE_TOLERANCE);
-            if self.parts[v as usize] == part && (nearer || nearest.0.is_infinite()) {
+            if nearer || nearest.0.is_infinite() {
                 *nearest = (square, self.count as u32);
             }
+            part.farthest = part.farthest.max(nearest.0);
         }
         self.count += 1;
     }

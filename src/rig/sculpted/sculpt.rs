@@ -97,6 +97,11 @@ impl Sculpt {
         self.smoothness
     }
 
+    /// Returns the sculpt with another smoothness, which is positive.
+    pub(in crate::rig) fn with_smoothness(self, smoothness: f64) -> Self {
+        Self { smoothness, ..self }
+    }
+
     /// Returns the sculpt on the way: the share `s` of every bone's turn and of every offset.
     pub(in crate::rig) fn on_the_way(&self, s: f64) -> Self {
         let mut part = self.clone();
