@@ -7,10 +7,12 @@ from . import (
     add,
     bake,
     bake_dialog,
+    belt,
     cache,
     drag,
     export_cache,
     flesh,
+    follow,
     hand_lattice,
     keyframed,
     keyframed_list,
@@ -42,7 +44,7 @@ from . import (
 
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
-    keyframed, keyframed_list, keyframed_model, limbs, pin, rig_copy, limb_shape, export_cache, wrinkles, twist,
+    keyframed, keyframed_list, keyframed_model, limbs, pin, belt, follow, rig_copy, limb_shape, export_cache, wrinkles, twist,
     hand_lattice, skeleton, sculpt, posed_mesh, region, landmark,
 )  # fmt: skip
 

@@ -76,6 +76,7 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
         anchor_sculpt(obj, rig)
         rig.control = rig.at = native.samples[-1][0] if native.samples else 1.0
         return
+    rig.firmness = native.firmness
     rig.template = native.template.kind.upper()
     guide = native.guide
     kind = {"BoneGuide": "BONE", "SkinGuide": "SKIN", "FreeGuide": "FREE"}[type(guide).__name__]

@@ -36,7 +36,7 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
         samples = recorded_samples(rig)
         values = () if samples else slider_values(rig)
         numbers = (samples, values, None if moved[i] else rig.control) if on else ()
-        kind = (rig.kind, rig.template, rig.guide, rig.strength_by, rig.layout)
+        kind = (rig.kind, rig.template, rig.guide, rig.strength_by, rig.layout, str(rig.firmness))
         prints.append(((on, *kind, self_equal(hangs), broken.get(i, "")), self_equal(numbers)))
     return tuple(prints)
 

@@ -105,11 +105,21 @@ class ResolvedRig:
     control: float | None  # `None`: keyed or driven
     problem: str = ""
     by_yield: bool = False  # strengths are yields
+    firmness: float = 0.0
 
     @property
     def essence(self) -> tuple:
         """All that the native rig depends on."""
-        return self.index, self.name, self.attachment, self.samples, self.values, self.problem, self.by_yield
+        return (
+            self.index,
+            self.name,
+            self.attachment,
+            self.samples,
+            self.values,
+            self.problem,
+            self.by_yield,
+            self.firmness,
+        )
 
     def native(self, thew: Any, metres_per_unit: float, body: Any) -> Any:
         """Returns the `thew.Rig`. If strengths are yields, they are converted to forces on the flesh of `body`.
@@ -126,7 +136,7 @@ class ResolvedRig:
 
         def build_rig() -> Any:
             samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
-            return self.attachment.native(thew, given[-1], samples, self.name)
+            return self.attachment.native(thew, given[-1], samples, self.name).with_firmness(self.firmness)
 
         if self.by_yield:
             native = build_rig().with_peak_displacements(body, yields)
@@ -160,13 +170,16 @@ def resolve_rig(
         rig_layouts.check(rig)
         attachment = find_attachment(obj, character, bind_pose, place, rig, faces)
         check_numbers(rig, samples, values)
+        if not math.isfinite(rig.firmness):
+            raise Refusal(f"Firmness of the rig “{rig.name}” is not a number: set it anew")
         if control is not None and not math.isfinite(control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
         if problem:
             raise Refusal(problem)
     except Refusal as error:
         problem = sentence(str(error))
-    return ResolvedRig(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
+    by_yield, firmness = rig.strength_by == "YIELD", float(rig.firmness)
+    return ResolvedRig(index, rig.name, on, attachment, samples, values, control, problem, by_yield, firmness)
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:

@@ -168,6 +168,20 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
         precision=3,
         update=_control_edited,
     )
+    firmness: FloatProperty(
+        name="Firmness",
+        description="How many times stiffer the flesh in the field becomes per unit of Control while it is simulated, as a tense "
+        "muscle is firmer. 0 leaves it as it is; negative softens",
+        default=0.0,
+        soft_min=0.0,
+        soft_max=10.0,
+        min=-100.0,
+        max=100.0,
+        step=10,
+        precision=2,
+        options=set(),
+        update=_rig_edited,
+    )
     kind: EnumProperty(name="Kind", description="Action of the rig", items=KINDS, default="FORCE", options={"HIDDEN"})
     template: template_property("BULGE", options=set(), update=_rig_edited)
     guide: guide_property("BONE", options=set(), update=_rig_edited)

@@ -208,8 +208,12 @@ def points_on(
     obj: bpy.types.Object, vertices: np.ndarray, target: np.ndarray, depsgraph: bpy.types.Depsgraph
 ) -> PinPoints:
     """Returns points at `vertices`, held where they are shown now by a target with the world matrix `target`."""
+    return points_at(obj, vertices, shown_places(obj, depsgraph)[vertices], target)
+
+
+def points_at(obj: bpy.types.Object, vertices: np.ndarray, places: np.ndarray, target: np.ndarray) -> PinPoints:
+    """Returns points at `vertices`, held at `places` [k, 3] in Blender's world by a target with the world matrix `target`."""
     if not np.isfinite(target).all() or abs(np.linalg.det(target[:3, :3])) < 1e-18:
         raise Refusal("The target is scaled to zero: give it a scale, then pin")
-    shown = shown_places(obj, depsgraph)[vertices]
     into = np.linalg.inv(target)
-    return PinPoints(vertices, rest_places(obj)[vertices], shown @ into[:3, :3].T + into[:3, 3])
+    return PinPoints(vertices, rest_places(obj)[vertices], places @ into[:3, :3].T + into[:3, 3])

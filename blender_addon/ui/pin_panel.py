@@ -37,6 +37,7 @@ def draw_pins(layout, context, obj, width: int) -> None:
     row = layout.row(align=True)
     row.operator("thew.pin_point", icon="EMPTY_AXIS")
     row.operator("thew.pin_group", icon="GROUP_VERTEX")
+    layout.operator("thew.pin_belt", icon="MESH_TORUS")
     pin = saved.active_pin(obj)
     if pin is not None:
         draw_pin(layout.column(), pin)

@@ -118,6 +118,7 @@ def draw_force(layout, obj, rig) -> None:
     row.label(text="Strength By")
     for by, called, _ in saved_rigs.MEASURES:
         row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
+    body.prop(rig, "firmness")
     force = current_force(obj, rig)
     if force is not None:
         body.label(text=f"Pushes with up to {force:.3g} N/m³")

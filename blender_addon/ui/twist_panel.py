@@ -30,6 +30,7 @@ def draw_twist(layout, obj, width: int) -> None:
     else:
         draw_text(column, automatic_text(obj, bone.name), width)
         column.operator("thew.twist_set", icon="ADD")
+    body.operator("thew.follow_bones", icon="CON_KINEMATIC")
     row = body.row(align=True)
     row.operator("thew.twist_mirror", text="Mirror", icon="MOD_MIRROR")
     row.prop(obj.thew, "show_twist", text="", icon="HIDE_OFF" if obj.thew.show_twist else "HIDE_ON")

@@ -27,6 +27,7 @@ from . import (
     format_rigs,
     load_rigs,
     parse_rigs,
+    rig_stiffness,
     save_rigs,
 )
 
@@ -48,5 +49,6 @@ __all__ = [
     "format_rigs",
     "load_rigs",
     "parse_rigs",
+    "rig_stiffness",
     "save_rigs",
 ]

@@ -41,6 +41,15 @@ impl IntegralBlocks {
         }
     }
 
+    /// Sets the stiffness of an element to that of the same one of `others` times a factor.
+    pub(super) fn set_scaled_stiffness(&mut self, others: &Self, element: usize, factor: f64) {
+        let pairs = self.pair_starts[element] as usize..self.pair_starts[element + 1] as usize;
+        let theirs = &others.stiffness[pairs.clone()];
+        for (own, block) in self.stiffness[pairs].iter_mut().zip(theirs) {
+            *own = block * factor;
+        }
+    }
+
     pub(super) fn new(basis: &Basis, integrals: &[CellIntegrals]) -> Self {
         let mut all = Self {
             node_starts: vec![0],

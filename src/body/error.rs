@@ -106,6 +106,19 @@ pub enum BodyError {
     /// The stiffening factor is not positive.
     #[error("the factor of stiffness must be positive, not {0}")]
     Stiffening(f64),
+    /// A bone to free that the skeleton lacks.
+    #[error("there is no bone {bone} to free: the skeleton has {bones}")]
+    FreedBone {
+        /// Number of the bone.
+        bone: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+    /// Freed bones whose flesh no other bone holds.
+    #[error(
+        "without these bones nothing would hold their flesh: they need a bone above them to hang on, which is not one of them"
+    )]
+    FreedBones,
     /// The skeleton has no bones to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
     NoBones,

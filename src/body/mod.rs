@@ -36,6 +36,7 @@ mod error;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flesh;
+mod freed;
 mod joints;
 mod loose;
 mod nodal;
@@ -44,6 +45,7 @@ mod points;
 mod settings;
 mod skin;
 mod stored;
+mod tense;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -60,6 +62,8 @@ pub(crate) use nodal::NodalForm;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub use settings::{BodySettings, BoneTwist};
 pub(crate) use stored::StoredBody;
+pub use tense::STIFFNESS_FACTORS;
+pub(crate) use tense::check_factors;
 pub use twist::OwnTwist;
 
 use crate::basis::Basis;

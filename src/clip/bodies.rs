@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The bodies of a run, advanced side by side: one alone, or those of a scene.
 
-use super::forces::ForcesAtFrame;
+use super::forces::DriveAtFrame;
 use super::frame::FrameShape;
 use super::{ClipError, ClipFrame, FrameContacts, FrameForces, PinTrack};
 use crate::Vec3;
@@ -63,19 +63,31 @@ impl Bodies {
         }
     }
 
-    /// Puts each body in equilibrium at a pose, under forces.
+    /// Leads the stiffness of each body to the factors at a frame.
+    fn set_stiffness(&mut self, drives: &[DriveAtFrame]) -> Result<(), SimulationError> {
+        let bodies = self.simulations_mut().iter_mut().zip(drives);
+        for (body, drive) in bodies {
+            body.set_stiffness(drive.stiffness.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Puts each body in equilibrium at a pose, under forces and with a stiffness.
     pub fn reset(
         &mut self,
         poses: &[Pose],
-        forces: &[ForcesAtFrame],
+        drives: &[DriveAtFrame],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        self.set_stiffness(drives)?;
         match self {
             Self::Alone(simulation) => {
-                simulation.reset_with_progress(&poses[0], true, forces[0].as_deref(), progress)
+                let forces = drives[0].forces.as_deref();
+                simulation.reset_with_progress(&poses[0], true, forces, progress)
             }
             Self::Together(scene) => {
-                let forces: Vec<Option<&[Vec3]>> = forces.iter().map(Option::as_deref).collect();
+                let forces = drives.iter().map(|drive| drive.forces.as_deref());
+                let forces: Vec<Option<&[Vec3]>> = forces.collect();
                 scene.reset(poses, true, &forces, progress)
             }
         }
@@ -93,24 +105,25 @@ impl Bodies {
         }
     }
 
-    /// Advances through a frame of `dt` seconds to forces at its end; colliders move through a span of their motions.
+    /// Advances through a frame of `dt` seconds to forces and stiffness at its end; colliders move through a span of their motions.
     pub fn advance(
         &mut self,
         motions: &[FrameMotion],
         (dt, span): (f64, ColliderSpan),
-        forces: &[ForcesAtFrame],
+        drives: &[DriveAtFrame],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        self.set_stiffness(drives)?;
         match self {
             Self::Alone(simulation) => {
                 simulation.set_collider_span(span);
-                let forces = (None, forces[0].as_deref());
+                let forces = (None, drives[0].forces.as_deref());
                 simulation.advance_motion(&motions[0], dt, forces, progress)
             }
             Self::Together(scene) => {
                 scene.set_collider_span(span);
-                let forces: Vec<NodalForces> =
-                    forces.iter().map(|f| (None, f.as_deref())).collect();
+                let forces = drives.iter().map(|drive| (None, drive.forces.as_deref()));
+                let forces: Vec<NodalForces> = forces.collect();
                 scene.advance_motions(motions, dt, &forces, progress)
             }
         }

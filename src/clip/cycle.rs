@@ -2,10 +2,11 @@
 //! Steady state of a cycle. Passes are simulated until they repeat, up to the rigid motion of a pass ([`Period`]). Bodies of a scene repeat together.
 
 use super::bodies::{Bodies, ClipDrive};
-use super::forces::ForcesAtFrame;
+use super::forces::DriveAtFrame;
 use super::frame::FrameShape;
 use super::period::{Period, lattice_diagonal};
 use super::pins::{check_tracks, pins_at};
+use super::resumable::counts;
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameContacts};
 use crate::Vec3;
 use crate::body::Body;
@@ -108,7 +109,7 @@ impl<'a> CyclicMotion<'a> {
         let schedule = |(body, (_, forces, _)): (&Simulation, &ClipDrive<'a>)| ForceSchedule {
             known: &[],
             new: *forces,
-            nodes: body.body().node_count(),
+            counts: counts(body.body()),
             first: 0,
         };
         for (poses, _, pins) in drives {
@@ -148,8 +149,8 @@ impl<'a> CyclicMotion<'a> {
     }
 
     /// Returns the forces on all bodies at a frame of a pass.
-    fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<ForcesAtFrame>, ClipError> {
-        bodies.map_bodies(|k, _| self.schedules[k].forces_at(i))
+    fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<DriveAtFrame>, ClipError> {
+        bodies.map_bodies(|k, _| self.schedules[k].drive_at(i))
     }
 }
 

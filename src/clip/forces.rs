@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! External forces on the flesh during a clip: one set per frame, in rest axes, linear in between.
+//! External forces on the flesh during a clip, and its stiffness: one set per frame, linear in between.
 //!
-//! A clip does not know their source (rigs and their controls). It requests a frame's forces when it reaches that frame.
+//! A clip does not know their source (rigs and their controls). It requests those of a frame when it reaches that frame.
 
 use super::ClipError;
 use crate::Vec3;
@@ -16,6 +16,20 @@ pub trait FrameForces: Sync {
     /// # Errors
     /// A sentence about the problem.
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String>;
+
+    /// Returns whether the source leads the stiffness of the flesh.
+    fn leads_stiffness(&self) -> bool {
+        false
+    }
+
+    /// Writes the factors on the elastic stiffness of the lattice's cells at a frame to `out[cells]`, which are 1 on entry, if the source
+    /// leads the stiffness. They are in [`STIFFNESS_FACTORS`](crate::body::STIFFNESS_FACTORS).
+    ///
+    /// # Errors
+    /// A sentence about the problem.
+    fn write_stiffness(&self, _frame: usize, _out: &mut [f64]) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Stores one array `[nodes]` per frame.
@@ -35,39 +49,60 @@ impl FrameForces for Vec<Vec<Vec3>> {
     }
 }
 
-/// Forces at one frame, `[nodes]`, N; `None`: no forces.
-pub(super) type ForcesAtFrame = Option<Arc<[Vec3]>>;
+/// Forces and stiffness at one frame.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DriveAtFrame {
+    /// Forces `[nodes]`, N; `None`: no forces.
+    pub forces: Option<Arc<[Vec3]>>,
+    /// Factors on the stiffness `[cells]`; `None`: flesh at ease.
+    pub stiffness: Option<Arc<[f64]>>,
+}
 
-/// Forces at consecutive poses: known for the first ones, requested for the others.
+/// Forces and stiffness at consecutive poses: known for the first ones, requested for the others.
 #[derive(Clone, Copy)]
 pub(super) struct ForceSchedule<'a> {
-    pub known: &'a [ForcesAtFrame],
+    pub known: &'a [DriveAtFrame],
     pub new: Option<&'a dyn FrameForces>,
-    pub nodes: usize,
+    /// Numbers of lattice vertices with details, and of cells.
+    pub counts: (usize, usize),
     /// Frame of the clip at the first pose.
     pub first: usize,
 }
 
 impl ForceSchedule<'_> {
-    /// Returns the forces at a pose.
+    /// Returns the forces and the stiffness at a pose.
     ///
     /// # Errors
     /// [`ClipError::Forces`]: the source fails or returns numbers that are not finite.
-    pub fn forces_at(&self, i: usize) -> Result<ForcesAtFrame, ClipError> {
+    pub fn drive_at(&self, i: usize) -> Result<DriveAtFrame, ClipError> {
         if let Some(known) = self.known.get(i) {
             return Ok(known.clone());
         }
         let Some(new) = self.new else {
-            return Ok(None);
+            return Ok(DriveAtFrame::default());
         };
-        let mut forces = vec![Vec3::zeros(); self.nodes];
+        let (nodes, cells) = self.counts;
+        let mut forces = vec![Vec3::zeros(); nodes];
         let frame = self.first + i;
-        new.write(i - self.known.len(), &mut forces)
-            .map_err(|sentence| ClipError::Forces { frame, sentence })?;
+        let failed = |sentence| ClipError::Forces { frame, sentence };
+        let own = i - self.known.len();
+        new.write(own, &mut forces).map_err(failed)?;
         if let Some(v) = forces.iter().position(|f| !all_sound(f)) {
-            let sentence = format!("the force on lattice vertex {v} is not finite");
-            return Err(ClipError::Forces { frame, sentence });
+            return Err(failed(format!(
+                "the force on lattice vertex {v} is not finite"
+            )));
         }
-        Ok(Some(forces.into()))
+        let stiffness = match new.leads_stiffness() {
+            false => None,
+            true => {
+                let mut factors = vec![1.0; cells];
+                new.write_stiffness(own, &mut factors).map_err(failed)?;
+                Some(factors.into())
+            }
+        };
+        Ok(DriveAtFrame {
+            forces: Some(forces.into()),
+            stiffness,
+        })
     }
 }

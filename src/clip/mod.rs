@@ -27,7 +27,7 @@
 //! | `construction`, `settings` | construction of clips and their settings |
 //! | `resumable`, `cycle`, `period`, `run_in` | runs through poses: once and extensible, or in a cycle; poses of a cycle and of a run-in |
 //! | `bodies`, `scene` | bodies advanced together; clips of bodies that touch each other |
-//! | `forces`, `pins` | external forces by frame; tracks of pins |
+//! | `forces`, `pins`, `belt` | external forces and stiffness by frame; tracks of pins; those of a belt |
 //! | `frame`, `displayed_frames`, `notes` | one stored frame; displayed frames; sentences about overlaps |
 //! | `stored`, `error` | file format, errors |
 //!
@@ -38,6 +38,7 @@
 //! simulates the last intervals again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with
 //! its body to one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
 
+mod belt;
 mod bodies;
 mod construction;
 mod cycle;
@@ -54,6 +55,7 @@ mod scene;
 mod settings;
 mod stored;
 
+pub use belt::{Belt, BeltSettings};
 pub use error::ClipError;
 pub use forces::FrameForces;
 pub use pins::PinTrack;

@@ -2,7 +2,7 @@
 //! Simulation of bodies through poses that do not repeat, as a whole or in parts.
 
 use super::bodies::{Bodies, ClipDrive};
-use super::forces::ForcesAtFrame;
+use super::forces::DriveAtFrame;
 use super::pins::{extend_tracks, pins_at};
 use super::run_in::run_in;
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, PinTrack};
@@ -22,8 +22,8 @@ pub(super) struct ResumableRun {
     pub frames: usize,
     /// The last poses, at most [`MAX_RESTARTED_FRAMES`].
     pub poses: Vec<Pose>,
-    /// Forces at these poses.
-    pub forces: Vec<ForcesAtFrame>,
+    /// Forces and stiffness at these poses.
+    pub forces: Vec<DriveAtFrame>,
     /// Tracks of the pins, with an entry for each frame of the run.
     pub pins: Vec<PinTrack>,
     /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene
@@ -82,7 +82,7 @@ pub(super) fn continue_run(
             forces: ForceSchedule {
                 known: &run.forces,
                 new: forces,
-                nodes: body.body().node_count(),
+                counts: counts(body.body()),
                 first,
             },
             pins: extend_tracks(&run.pins, run.frames, pins, poses.len())?,
@@ -110,7 +110,7 @@ pub(super) fn continue_run(
             state = bodies.state().into();
         }
         let motions = track_motions(&bodies, &tracks, lead + at)?;
-        let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(at + 1))?;
+        let forces = bodies.map_bodies(|k, _| tracks[k].forces.drive_at(at + 1))?;
         let pins = tracks.iter().map(|t| pins_at(&t.pins, passed + at + 1));
         bodies.move_pins(&pins.collect::<Vec<_>>())?;
         let span = ColliderSpan::between_entries(first + at, first + at + 1);
@@ -130,10 +130,10 @@ pub(super) fn continue_run(
     let kept = count.saturating_sub(MAX_RESTARTED_FRAMES);
     let forces = |k: usize| {
         (kept..count)
-            .map(|i| tracks[k].forces.forces_at(i))
+            .map(|i| tracks[k].forces.drive_at(i))
             .collect()
     };
-    let forces: Vec<Vec<ForcesAtFrame>> = bodies.map_bodies(|k, _| forces(k))?;
+    let forces: Vec<Vec<DriveAtFrame>> = bodies.map_bodies(|k, _| forces(k))?;
     let ends = runs.iter().zip(&tracks).zip(forces);
     let runs = ends.map(|((run, track), forces)| ResumableRun {
         begun: run.begun,
@@ -144,6 +144,11 @@ pub(super) fn continue_run(
         state: state.clone(),
     });
     Ok(frames.into_iter().zip(runs).collect())
+}
+
+/// Returns the numbers of functions and of cells of a body.
+pub(super) fn counts(body: &Body) -> (usize, usize) {
+    (body.node_count(), body.lattice().cells().len())
 }
 
 /// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them. The flesh starts with the velocity of its bones.
@@ -169,7 +174,7 @@ fn start_run(
     let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
     let pins = lead_pins(bodies, tracks, 0, lead)?;
     bodies.set_pins(&pins)?;
-    let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(0))?;
+    let forces = bodies.map_bodies(|k, _| tracks[k].forces.drive_at(0))?;
     bodies.reset(&first, &forces, &constant_progress)?;
     if tracks[0].poses.len() > 1 {
         let motions = track_motions(bodies, tracks, 0)?;

@@ -3,13 +3,13 @@
 //! files are checked like arguments.
 
 use super::construction::{build_simulation, prepare_parting};
-use super::forces::ForcesAtFrame;
+use super::forces::DriveAtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
 use super::resumable::{MAX_RESTARTED_FRAMES, OPEN_FRAMES, ResumableRun};
 use super::scene::Membership;
 use super::{Clip, ClipSettings, PinTrack, Texts};
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, check_factors};
 use crate::contact::{BuriedBone, ContactPoint, PreparedContact, StoredContact};
 use crate::dynamics::Scene;
 use crate::exclusive::{Exclusive, LockError};
@@ -71,6 +71,7 @@ struct StoredRun<'a> {
     begun: u64,
     poses: Cow<'a, [Pose]>,
     forces: Vec<Option<Cow<'a, [Vec3]>>>,
+    stiffness: Vec<Option<Cow<'a, [f64]>>>,
     pins: Cow<'a, [PinTrack]>,
     state: Cow<'a, [u8]>,
 }
@@ -326,11 +327,14 @@ impl StoredFrame<'_> {
 
 impl ResumableRun {
     fn to_stored(&self) -> StoredRun<'_> {
-        let forces = |at: &'_ ForcesAtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
+        let forces = |at: &'_ DriveAtFrame| at.forces.as_deref().map(|f| Cow::Owned(f.to_vec()));
+        let stiffness =
+            |at: &'_ DriveAtFrame| at.stiffness.as_deref().map(|s| Cow::Owned(s.to_vec()));
         StoredRun {
             begun: self.begun as u64,
             poses: Cow::Borrowed(&self.poses),
             forces: self.forces.iter().map(forces).collect(),
+            stiffness: self.forces.iter().map(stiffness).collect(),
             pins: Cow::Borrowed(&self.pins),
             state: Cow::Borrowed(&self.state),
         }
@@ -355,14 +359,23 @@ impl StoredRun<'_> {
             && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())
             && self.forces.len() == kept
             && self.forces.iter().all(sound)
+            && self.stiffness.len() == kept
+            && self
+                .stiffness
+                .iter()
+                .flatten()
+                .all(|factors| check_factors(body, factors).is_ok())
             && self.pins.iter().all(|pin| pin.fits(frames))
             && (frames <= OPEN_FRAMES || !self.state.is_empty());
         good.then(|| ResumableRun {
             begun,
             frames,
             poses: self.poses.into_owned(),
-            forces: (self.forces.into_iter())
-                .map(|f| f.map(|f| Arc::from(f.into_owned())))
+            forces: (self.forces.into_iter().zip(self.stiffness))
+                .map(|(forces, stiffness)| DriveAtFrame {
+                    forces: forces.map(|f| Arc::from(f.into_owned())),
+                    stiffness: stiffness.map(|s| Arc::from(s.into_owned())),
+                })
                 .collect(),
             pins: self.pins.into_owned(),
             state: self.state.into_owned().into(),

@@ -32,10 +32,15 @@ impl Correspondence {
     /// # Errors
     /// A rig whose guide or bones do not fit the source, whose bone has no partner, or that the target has no place for.
     pub fn carry_rig(&self, rig: &Rig) -> Result<Rig, CorrespondenceError> {
-        match rig.kind() {
+        let carried = match rig.kind() {
             RigKind::Force(force) => self.carry_force(rig, force),
             RigKind::Sculpted(sculpted) => self.carry_sculpted(rig, sculpted),
-        }
+        }?;
+        let carried = carried.with_firmness(rig.firmness());
+        carried.map_err(|error| CorrespondenceError::CarriedRig {
+            name: rig.name().to_owned(),
+            error,
+        })
     }
 
     fn carry_force(&self, rig: &Rig, force: &ForceRig) -> Result<Rig, CorrespondenceError> {

@@ -96,6 +96,21 @@ pub enum SimulationError {
         /// Index in the list.
         index: usize,
     },
+    /// Stiffness in motion with a method whose matrices do not follow it.
+    #[error(
+        "the stiffness of flesh cannot change in motion with the method '{}': use 'hyperelastic', 'warped', 'linear', 'linearised', \
+         'nonlinear' or 'neohookean'",
+        .method.name()
+    )]
+    StiffnessMethod {
+        /// The method.
+        method: Method,
+    },
+    /// Stiffness in motion of a body with details.
+    #[error(
+        "the stiffness of flesh cannot change in motion on a body with details: build it with basis_levels 0, and simulate with adapt 'none'"
+    )]
+    StiffnessDetails,
     /// Derivatives of a balance that is not linear in its forces.
     #[error(
         "the method '{}' has no adjoint, as its balance is not linear in the forces: use 'warped', 'warped_vertex' or \
@@ -179,6 +194,35 @@ pub enum SimulationError {
     NonFinite {
         /// Index of the lattice vertex.
         vertex: usize,
+    },
+    /// Dynamic bones without bones or without flesh.
+    #[error("no bone is to follow the flesh: name at least one that carries flesh")]
+    NoDynamicBones,
+    /// A belt around a bone that the skeleton lacks.
+    #[error("a belt needs a bone to follow: there is no bone {bone}, as the skeleton has {bones}")]
+    BeltBone {
+        /// Number of the bone.
+        bone: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+    /// A belt where no skin goes around its bone.
+    #[error(
+        "no skin goes around the bone '{bone}' at {along} of its length: choose another height along it, or another bone"
+    )]
+    BeltRing {
+        /// Name of the bone.
+        bone: String,
+        /// Height along it.
+        along: f64,
+    },
+    /// A belt of skin that bones hold.
+    #[error(
+        "bones hold all the skin around the bone '{bone}' there, so that a belt has no flesh to hold: choose another height along it"
+    )]
+    BeltHeld {
+        /// Name of the bone.
+        bone: String,
     },
     /// Pins with the modal method.
     #[error(

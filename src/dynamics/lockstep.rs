@@ -3,6 +3,7 @@
 
 use super::adapting::ActiveForces;
 use super::body_step::{BodyStep, FrameDrive, StepInterval};
+use super::firmness::body_at_ease;
 use super::forces::Load;
 use super::simulation::PoseHistory;
 use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart, PerBody};
@@ -64,7 +65,7 @@ impl Simulation {
         motion: &'a FrameMotion,
         dt: Option<f64>,
     ) -> Result<FrameStart<'a>, SimulationError> {
-        let (body, to) = (&self.body, motion.end_pose());
+        let (body, to) = (body_at_ease(&self.body, &self.firmness), motion.end_pose());
         let folds = match dt {
             Some(dt) => self.shape.follow_folds(body, to, dt)?,
             None => self.shape.folds_at(body, to)?.to_vec(),
@@ -106,10 +107,11 @@ impl Simulation {
         start: impl Fn(&PoseHistory) -> &Pose,
     ) -> Result<(), SimulationError> {
         let adds = self.settings.method.adds_joint_shape();
+        let body = body_at_ease(&self.body, &self.firmness);
         match (self.history.as_ref().filter(|_| adds), self.shape.bends()) {
             (Some(history), Some(bends)) => {
                 let ends = (start(history), motion.end_pose());
-                self.bending.begin(bends, &self.body, ends)
+                self.bending.begin(bends, body, ends)
             }
             _ => Ok(()),
         }
@@ -204,7 +206,8 @@ pub(super) fn step_once(
         let next = body
             .next
             .set(&body.body, body.settings.method, &body.moving);
-        next.map_err(|error| (k, error))?;
+        let tensed = next.and_then(|()| body.tense(part.end));
+        tensed.map_err(|error| (k, error))?;
     }
     match (touching, &mut *bodies) {
         (Some(touching), [body]) => {
@@ -308,10 +311,12 @@ fn advance_steps(
     for (body, drive) in bodies.iter_mut().zip(&own) {
         if done.is_ok() {
             body.external.set(drive.rest_forces);
+            body.end_stiffness(1.0);
             body.end_pins(1.0, dt);
         } else {
             let gone = taken as f64 * (1.0 / steps as f64);
             body.external.advance_towards(drive.rest_forces, gone);
+            body.end_stiffness(gone);
             body.end_pins(gone, dt);
             body.shape.scale_back_folds(gone);
         }

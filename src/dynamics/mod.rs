@@ -34,8 +34,9 @@
 //! | `method`, `methods` | names of the methods of motion, and their steppers |
 //! | `equilibrium`, `stiffness` | static balances and their inverse; the stiffness at a pose |
 //! | `adaptation`, `adapting` | details that come and go with the strain |
-//! | `forces` | gravity and external forces |
+//! | `forces`, `firmness` | gravity and external forces; stiffness that is led from frame to frame |
 //! | `pins` | points of the flesh held at targets |
+//! | `dynamic_bones` | bones that follow their flesh |
 //! | `skinned` | the lattice as the bones alone carry it |
 //! | `shape`, `bends`, `volume`, `lifts` | split of the shape into the bones' part, the joints' own elastic shape, and sway |
 //! | `damping`, `softness` | default damping; the softness dial |
@@ -60,8 +61,10 @@ mod body_step;
 mod check;
 mod contact;
 mod damping;
+mod dynamic_bones;
 mod equilibrium;
 mod error;
+mod firmness;
 mod forces;
 mod lifts;
 mod lockstep;
@@ -86,6 +89,7 @@ mod volume;
 
 pub use adaptation::Adaptation;
 pub use damping::default_damping;
+pub use dynamic_bones::{DynamicBoneSettings, follow_bones};
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, joint_volume, sway};
 pub use error::SimulationError;
 pub use forces::NodalForces;

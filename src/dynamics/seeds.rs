@@ -58,7 +58,7 @@ impl Simulation {
             response: ContactResponse::Complementarity,
             ..options
         };
-        let mut slow = Self::new(self.body.clone(), self.settings.clone())?;
+        let mut slow = Self::new(self.body().clone(), self.settings.clone())?;
         slow.set_contact(Some(PreparedContact::from_skin(skin.clone(), general)))?;
         let skeleton = self.body.skeleton();
         let rest = Pose::rest(skeleton.len());

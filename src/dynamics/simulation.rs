@@ -3,6 +3,7 @@
 
 use super::adapting::{ActiveForces, Adapting};
 use super::bends::BendMotion;
+use super::firmness::{Firmness, body_at_ease};
 use super::forces::{ExternalForces, Load, NodalForces, check_forces, check_terms};
 use super::methods;
 use super::pins::PinSystem;
@@ -47,6 +48,8 @@ pub struct Simulation {
     pub(super) stepper: Box<dyn Stepper>,
     /// The whole body, if only some of its functions are active; `body` then has these alone.
     pub(super) adapting: Option<Box<Adapting>>,
+    /// Factors on the stiffness of cells, if it is led; `body` is then a copy with the stiffness of the moment.
+    pub(super) firmness: Option<Box<Firmness>>,
     /// Points of the flesh held at targets.
     pub(super) pins: PinSystem,
     /// Count of unconverged steps when the last frame began.
@@ -129,6 +132,7 @@ impl Simulation {
             parting: None,
             stepper: methods::build_stepper(&body, modes, &settings)?,
             adapting,
+            firmness: None,
             pins: PinSystem::default(),
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
@@ -137,11 +141,11 @@ impl Simulation {
         })
     }
 
-    /// Returns the body, with all its functions.
+    /// Returns the body, with all its functions, at ease.
     pub fn body(&self) -> &Arc<Body> {
         match &self.adapting {
             Some(adapting) => adapting.whole(),
-            None => &self.body,
+            None => body_at_ease(&self.body, &self.firmness),
         }
     }
 
@@ -253,6 +257,7 @@ impl Simulation {
         let (world_forces, rest_forces) = gathered.or(forces);
         let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
+        self.tense(1.0)?;
         self.next.set(&self.body, self.settings.method, pose)?;
         self.unconverged_before = self.unconverged_steps();
         let forces = self
@@ -288,6 +293,7 @@ impl Simulation {
             touching.reset(&[&self.nodes.positions]);
         }
         self.external.set(rest_forces);
+        self.end_stiffness(1.0);
         self.nodes.velocities.fill(Vec3::zeros());
         self.bending.set_rate(None);
         self.history = Some(PoseHistory {
@@ -315,8 +321,9 @@ impl Simulation {
             Some(history) => {
                 let skinned = (&history.pose, &self.now);
                 let positions = &self.nodes.positions;
+                let body = body_at_ease(&self.body, &self.firmness);
                 self.shape
-                    .update(&self.body, self.settings.method, skinned, positions)?;
+                    .update(body, self.settings.method, skinned, positions)?;
             }
             None => return Ok(()),
         }

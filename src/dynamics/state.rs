@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact states as bytes: sections for the pose history, for the stepper's state and, if any act, for forces in rest axes.
 
+use super::firmness::body_at_ease;
 use super::pins::PinSystem;
 use super::sections::{MAGIC, SectionKind, SectionReader, SectionWriter};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError};
 use crate::Mat3;
+use crate::body::check_factors;
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the previous and of the current pose: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: SectionKind = SectionKind::required("pose history", 1);
 pub(super) const REST_FORCES: SectionKind = SectionKind::required("rest forces", 1);
+/// Factors on the stiffness of the cells.
+const STIFFNESS: SectionKind = SectionKind::required("stiffness", 1);
 /// Extra share of the joints' elastic shape at each lattice vertex, 0 to 1.
 const FOLDS: SectionKind = SectionKind::required("folds", 1);
 /// ẇ of the joints' own elastic shape over the last step, m/s.
@@ -19,8 +23,8 @@ const BENDING: SectionKind = SectionKind::required("bending", 1);
 impl Simulation {
     /// Returns the exact state. Its length in bytes is `120 + 48 nodes + 192 bones`, with the modal method
     /// `120 + 16 modes + 24 nodes + 192 bones`. Before the first reset it is shorter by 40 and the bones' part. It is longer by
-    /// `32 + 24 nodes` with the hyperelastic method after the first step, `32 + 24 nodes` while forces in rest axes act,
-    /// `40 + 144 pins` with pins, `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
+    /// `32 + 24 nodes` with the hyperelastic method after the first step, `32 + 24 nodes` while forces in rest axes act, `32 + 8 cells` once
+    /// the stiffness is led, `40 + 144 pins` with pins, `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
     /// with colliders. Crease seeds are not part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = SectionWriter::new();
@@ -34,6 +38,9 @@ impl Simulation {
         self.stepper.save(&self.nodes, &mut state);
         if self.external.is_nonzero() {
             state.add_vectors(REST_FORCES, self.external.rest_forces());
+        }
+        if let Some(factors) = self.stiffness() {
+            state.add_numbers(STIFFNESS, factors.iter().copied());
         }
         if let Some(rate) = self.bending.rate() {
             state.add_vectors(BENDING, rate);
@@ -79,6 +86,11 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.take_optional_vectors(REST_FORCES, nodes)?;
+        let stiffness = state.take_numbers(STIFFNESS)?;
+        if let Some(factors) = &stiffness {
+            check_factors(self.body(), factors)?;
+            self.lead_stiffness()?;
+        }
         let bending = state.take_optional_vectors(BENDING, nodes)?;
         let folds = state.take_numbers(FOLDS)?.unwrap_or_default();
         let is_fold = |fold: &f64| (0.0..=1.0).contains(fold);
@@ -87,7 +99,7 @@ impl Simulation {
                 "its folds belong to another lattice",
             ));
         }
-        let pins = PinSystem::read(&self.body, &mut state)?;
+        let pins = PinSystem::read(body_at_ease(&self.body, &self.firmness), &mut state)?;
         let touching = self.touching.as_ref();
         let kept = touching.map(|t| t.read(&mut state)).transpose()?;
         if let Some(history) = &history {
@@ -102,6 +114,7 @@ impl Simulation {
         self.pins = pins;
         self.bending.set_rate(bending);
         self.external.set(rest_forces.as_deref());
+        self.restore_stiffness(stiffness.as_deref())?;
         if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
             touching.restore(kept);
         }

@@ -241,6 +241,22 @@ impl Elements {
         }
     }
 
+    /// Sets the moduli of an element's pieces to those of element `from` of others, which has the same pieces, times a factor.
+    pub(crate) fn set_scaled_moduli(
+        &mut self,
+        element: usize,
+        others: &Self,
+        from: usize,
+        factor: f64,
+    ) {
+        let own = self.piece_starts[element] as usize..self.piece_starts[element + 1] as usize;
+        let first = others.piece_starts[from] as usize;
+        for (k, piece) in own.enumerate() {
+            self.lame[piece] = others.lame[first + k] * factor;
+            self.shear[piece] = others.shear[first + k] * factor;
+        }
+    }
+
     /// Returns a subset of the elements over `nodes`, some nodes in ascending order, renumbered by their place there.
     pub fn subset(&self, chosen: &[u32], nodes: &[u32]) -> Self {
         let renamed = |v: u32| nodes.partition_point(|&w| w < v) as u32;

@@ -5,9 +5,10 @@ use super::errors::{IntoPy, input_error};
 use crate::range::{MAX_NUMBER, is_sound};
 use crate::skeleton::{Affine, Pose, SkinWeights};
 use crate::{Mat4, Vec3};
-use numpy::ndarray::{Array1, Array2, Array3};
+use numpy::ndarray::{Array1, Array2, Array3, Array4};
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArray4, PyArrayDyn, PyArrayMethods,
+    PyUntypedArrayMethods,
 };
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyException, PyOverflowError, PyUnicodeError};
@@ -419,6 +420,18 @@ pub(super) fn from_points<'py>(py: Python<'py>, points: &[Vec3]) -> Bound<'py, P
 pub(super) fn from_pose<'py>(py: Python<'py>, pose: &Pose) -> Bound<'py, PyArray3<f64>> {
     let matrices: Vec<Mat4> = pose.maps().iter().map(Affine::to_matrix).collect();
     Array3::from_shape_fn((matrices.len(), 4, 4), |(b, i, k)| matrices[b][(i, k)]).into_pyarray(py)
+}
+
+/// Returns poses of `bones` bones as a new array (f, b, 4, 4).
+pub(super) fn from_poses<'py>(
+    py: Python<'py>,
+    poses: &[Pose],
+    bones: usize,
+) -> Bound<'py, PyArray4<f64>> {
+    let maps = poses.iter().flat_map(|pose| pose.maps());
+    let matrices: Vec<Mat4> = maps.map(Affine::to_matrix).collect();
+    let at = |(f, b, i, k): (usize, usize, usize, usize)| matrices[f * bones + b][(i, k)];
+    Array4::from_shape_fn((poses.len(), bones, 4, 4), at).into_pyarray(py)
 }
 
 /// Returns indices as a new array.

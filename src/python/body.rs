@@ -2,22 +2,22 @@
 //! Bindings of `thew.Body`.
 
 use super::arguments::Arguments;
-use super::arrays::{WholeNumber, from_indices, from_points, read, read_nodal, real, text};
+use super::arrays::{
+    WholeNumber, from_indices, from_points, read, read_floats, read_nodal, real, text,
+};
 use super::body_settings::PyBodySettings;
 use super::csr::{Csr, scipy_arrays};
 use super::errors::{IntoPy, run_detached, warn};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
-use super::present::{DisplayArguments, SurfaceView};
+use super::present::{DisplayArguments, SurfaceView, posed_snapshot};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use super::{elasticity, twist};
-use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
-use crate::present::{CarriedSurfaces, DisplaySettings, Presenter, Snapshot};
-use crate::skeleton::Pose;
+use crate::dynamics::{self, SimulationSettings, soft_body};
+use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -55,24 +55,6 @@ impl PyBody {
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
-}
-
-/// Returns flesh at displacements `q` under a pose, as a simulation by the default method shows it.
-fn posed_snapshot(
-    body: &Arc<Body>,
-    q: &[Vec3],
-    pose: &Pose,
-    showing: DisplaySettings,
-) -> PyResult<Snapshot> {
-    let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
-    let rest = body.rest_shape();
-    let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-    let snapshot = Snapshot::new(body, &moved, Some(&sway), Some(pose), showing);
-    if showing.elastic_joints == 0.0 {
-        return Ok(snapshot);
-    }
-    let volume = joint_volume(body, pose).map_err(IntoPy::into_py)?;
-    Ok(snapshot.with_joints(&volume))
 }
 
 #[pymethods]
@@ -282,6 +264,18 @@ impl PyBody {
         #[pyo3(from_py_with = real)] young: f64,
     ) -> PyResult<Self> {
         let body = run_detached(py, || self.0.with_young(young).map_err(IntoPy::into_py))?;
+        Ok(self.with_flesh(body))
+    }
+
+    /// Returns the same body with the elastic stiffness of each cell of the lattice times `factors[cells]`, between 0.1 and 100: tense muscles.
+    /// `rig_stiffness` gives those of rigs. Mass and twist stay. `Simulation.set_stiffness` changes them in motion. Raises InputError.
+    fn with_cell_stiffness(&self, py: Python<'_>, factors: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let factors = read_floats(factors, "factors", &[None])?;
+        let body = run_detached(py, || {
+            self.0
+                .with_cell_stiffness(&factors.data)
+                .map_err(IntoPy::into_py)
+        })?;
         Ok(self.with_flesh(body))
     }
 

@@ -3,7 +3,7 @@
 
 use super::arrays::{
     List, WholeNumber, from_indices, from_points, optional_real, optional_text, read_finite_points,
-    read_integers, read_pose, read_poses, read_vector, real,
+    read_floats, read_integers, read_pose, read_poses, read_vector, real,
 };
 use super::body::PyBody;
 use super::collider;
@@ -222,6 +222,24 @@ impl PySimulation {
         run_interruptible(py, &self.simulation, |s, progress| {
             s.advance_with_progress(&pose, dt, (forces.as_deref(), rest.as_deref()), progress)
         })
+    }
+
+    /// Leads the stiffness of the flesh: the elastic stiffness of each cell of the lattice is multiplied by `factors[cells]`, between 0.1 and 100,
+    /// as around a tense muscle. The next advance goes there linearly, and a reset at once. None: flesh at ease. Factors belong to a state.
+    ///
+    /// Raises InputError, and nothing changes: another number of factors, one out of range, a body with details, and the methods "modal",
+    /// "blended", "blended_printed" and "warped_vertex".
+    fn set_stiffness(&self, py: Python<'_>, factors: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let factors = factors.map(|f| read_floats(f, "factors", &[None]));
+        let factors = factors.transpose()?.map(|f| f.data);
+        self.with_simulation(py, |s| s.set_stiffness(factors.as_deref()))
+    }
+
+    /// Present factors on the stiffness of the cells, float64 [cells]; None: it has never been led.
+    #[getter]
+    fn stiffness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let factors = self.read_simulation(py, |s| s.stiffness().map(<[f64]>::to_vec))?;
+        Ok(factors.map(|factors| factors.into_pyarray(py)))
     }
 
     /// Pins a point of the flesh from now on and returns the number of the pin [capell2002, §4.4].

@@ -11,6 +11,7 @@
 mod arguments;
 mod arrays;
 mod bake;
+mod belt;
 mod body;
 mod body_settings;
 mod clip;
@@ -20,6 +21,7 @@ mod contact;
 mod correspond;
 mod csr;
 mod deformer;
+mod dynamic_bones;
 mod dynamics;
 mod elasticity;
 mod equilibrium;
@@ -78,6 +80,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<pins::PyPin>()?;
     m.add_class::<pins::PyPinTrack>()?;
     m.add_function(wrap_pyfunction!(pins::py_independent_vertices, m)?)?;
+    m.add_function(wrap_pyfunction!(belt::belt, m)?)?;
+    m.add_function(wrap_pyfunction!(dynamic_bones::follow_bones, m)?)?;
     m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
     m.add_class::<shot::PyShot>()?;
@@ -130,6 +134,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<correspond::PyCorrespondence>()?;
     m.add_class::<correspond::PyCorrespondenceReport>()?;
     m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::rig_stiffness, m)?)?;
     m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::format_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::parse_rigs, m)?)?;

@@ -113,6 +113,21 @@ impl PyPin {
 #[pyclass(name = "PinTrack", module = "thew", frozen)]
 pub(super) struct PyPinTrack(pub PinTrack);
 
+impl PyPinTrack {
+    /// Returns a track, or the reason why it is none.
+    pub(super) fn checked(track: PinTrack) -> PyResult<Self> {
+        if let Some(wrong) = track.strengths.iter().find(|s| !(0.0..=1.0).contains(*s)) {
+            return Err(input_error(format!(
+                "strengths must be between 0 (off) and 1 (held), not {wrong}"
+            )));
+        }
+        match track.fits(track.targets.len()) {
+            true => Ok(Self(track)),
+            false => Err(SimulationError::PinTarget.into_py()),
+        }
+    }
+}
+
 #[pymethods]
 impl PyPinTrack {
     #[new]
@@ -124,20 +139,11 @@ impl PyPinTrack {
     ) -> PyResult<Self> {
         let targets = read_finite_points(targets, "targets")?;
         let strengths = strengths.map(|s| read_floats(s, "strengths", &[Some(targets.len())]));
-        let track = PinTrack {
+        Self::checked(PinTrack {
             point: read_point(point)?,
             strengths: strengths.transpose()?.map_or(Vec::new(), |s| s.data),
             targets,
-        };
-        if let Some(wrong) = track.strengths.iter().find(|s| !(0.0..=1.0).contains(*s)) {
-            return Err(input_error(format!(
-                "strengths must be between 0 (off) and 1 (held), not {wrong}"
-            )));
-        }
-        match track.fits(track.targets.len()) {
-            true => Ok(Self(track)),
-            false => Err(SimulationError::PinTarget.into_py()),
-        }
+        })
     }
 
     /// Point of the flesh: a vertex of the surface, or a place at rest, m.

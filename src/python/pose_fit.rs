@@ -26,7 +26,7 @@ pub(super) fn read_pose_fit<'py>(
 }
 
 /// Reads a bone by its name or index.
-fn read_bone(skeleton: &Skeleton, bone: &Bound<'_, PyAny>) -> PyResult<u32> {
+pub(super) fn read_bone(skeleton: &Skeleton, bone: &Bound<'_, PyAny>) -> PyResult<u32> {
     if !bone.is_instance_of::<PyString>() {
         return Ok(bone.extract::<WholeNumber>()?.to_index());
     }

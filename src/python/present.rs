@@ -5,11 +5,16 @@
 
 use super::arrays::{WholeNumber, from_f32, read_floats};
 use super::errors::{IntoPy, input_error, run_detached};
-use crate::Mat4;
-use crate::present::{Instant, OutputSpace, PresentError, Presenter, Snapshot, SurfaceId};
-use crate::skeleton::Affine;
+use crate::body::Body;
+use crate::dynamics::{joint_volume, sway};
+use crate::present::{
+    DisplaySettings, Instant, OutputSpace, PresentError, Presenter, Snapshot, SurfaceId,
+};
+use crate::skeleton::{Affine, Pose};
+use crate::{Mat4, Vec3};
 use numpy::{PyArray2, PyArrayMethods, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// Returns the id of a surface from its number. Default: the body's own.
 pub(super) fn surface_id(number: Option<WholeNumber>) -> SurfaceId {
@@ -170,4 +175,22 @@ impl IntoPy for PresentError {
             _ => input_error(self.to_string()),
         }
     }
+}
+
+/// Returns flesh at displacements `q` under a pose, as a simulation by the default method shows it.
+pub(super) fn posed_snapshot(
+    body: &Arc<Body>,
+    q: &[Vec3],
+    pose: &Pose,
+    showing: DisplaySettings,
+) -> PyResult<Snapshot> {
+    let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
+    let rest = body.rest_shape();
+    let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+    let snapshot = Snapshot::new(body, &moved, Some(&sway), Some(pose), showing);
+    if showing.elastic_joints == 0.0 {
+        return Ok(snapshot);
+    }
+    let volume = joint_volume(body, pose).map_err(IntoPy::into_py)?;
+    Ok(snapshot.with_joints(&volume))
 }

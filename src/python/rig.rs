@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Rig` and its files.
 
-use super::arrays::{List, from_points, optional_real, read, read_nodal, text};
+use super::arrays::{List, from_points, optional_real, read, read_floats, read_nodal, real, text};
 use super::body::PyBody;
 use super::correspond::PyCorrespondence;
 use super::errors::{IntoPy, input_error, run_detached};
@@ -9,7 +9,7 @@ use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
 use super::surface_fit::PySurfaceFitReport;
 use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
-use crate::rig::{Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save};
+use crate::rig::{Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save, sum_stiffness};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -128,6 +128,36 @@ impl PyRig {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// Firmness: how many times its own stiffness tense flesh gains per unit of the control [capell2006, §6]. 0 by default.
+    #[getter]
+    fn firmness(&self) -> f64 {
+        self.0.firmness()
+    }
+
+    /// Returns the rig with another firmness. In a clip each cell of the lattice has its elastic stiffness times 1 + Σ firmness · tension,
+    /// between 0.1 and 100. A negative firmness softens. The motion then needs the method "hyperelastic", "warped", "linear", "linearised",
+    /// "nonlinear" or "neohookean", and a body without details. Raises RigError for a sculpted rig, which makes no flesh tense.
+    fn with_firmness(&self, #[pyo3(from_py_with = real)] firmness: f64) -> PyResult<Self> {
+        let rig = Rig::clone(&self.0).with_firmness(firmness);
+        rig.map(|rig| Self(Arc::new(rig))).map_err(IntoPy::into_py)
+    }
+
+    /// Returns how tense the rig makes the flesh of each cell of a body's lattice, float64 [cells]: gamma times the rig's share of tense flesh,
+    /// the mean over the cell. A template's share is 1 in its middle and 0 where its force ends. Raises RigError where the guide's bone or face
+    /// is missing.
+    fn tension<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        #[pyo3(from_py_with = real)] gamma: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let tension = run_detached(py, || {
+            self.0.tension(&body.0, gamma).map_err(IntoPy::into_py)
+        })?;
+        let none = || vec![0.0; body.0.lattice().cells().len()];
+        Ok(tension.unwrap_or_else(none).into_pyarray(py))
     }
 
     /// Kind of rig: "force", a template on a guide, or "sculpted", shapes of the skin (`fit_surface`).
@@ -423,6 +453,24 @@ pub(super) fn parse_rigs(
         crate::rig::parse_rigs("the text", text).map_err(IntoPy::into_py)
     })?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
+}
+
+/// Returns the factors of rigs on the elastic stiffness of each cell of a body's lattice at `controls[r]`, float64 [cells], between 0.1 and
+/// 100: 1 + Σ firmness · tension. `simulate` applies them by itself; `Simulation.set_stiffness` and `Body.with_cell_stiffness` take them.
+/// Raises RigError.
+#[pyfunction]
+pub(super) fn rig_stiffness<'py>(
+    py: Python<'py>,
+    rigs: List<PyRef<'py, PyRig>>,
+    body: &PyBody,
+    controls: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    let controls = read_floats(controls, "controls (one for each rig)", &[Some(rigs.len())])?;
+    let factors = run_detached(py, || {
+        sum_stiffness(&rigs, &body.0, &controls.data).map_err(IntoPy::into_py)
+    })?;
+    Ok(factors.into_pyarray(py))
 }
 
 fn sample_error(index: usize, error: RigError) -> PyErr {

@@ -2,7 +2,7 @@
 //! Bindings of `thew.Shot`.
 
 use super::arguments::Arguments;
-use super::arrays::{List, integer, read, read_count, read_poses, real, text};
+use super::arrays::{List, from_poses, integer, read, read_count, read_poses, real, text};
 use super::body::PyBody;
 use super::clip::PyClip;
 use super::collider::{self, PyCollider};
@@ -19,7 +19,7 @@ use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
 use crate::dynamics::SimulationError;
 use crate::shot::{RIGS_TEXT, Shot, ShotModes, WARNINGS_TEXT};
-use numpy::ndarray::{Array2, Array4};
+use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArray4};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -155,25 +155,7 @@ impl PyShot {
     /// Poses, float64 [f,b,4,4].
     #[getter]
     fn poses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray4<f64>> {
-        let maps = self.0.poses.iter().flat_map(|pose| pose.maps());
-        let rows = maps.flat_map(|map| {
-            map.to_matrix()
-                .transpose()
-                .iter()
-                .copied()
-                .collect::<Vec<_>>()
-        });
-        let shape = (
-            self.0.poses.len(),
-            self.0.surfaces.body().skeleton().len(),
-            4,
-            4,
-        );
-        let poses: Vec<f64> = rows.collect();
-        Array4::from_shape_fn(shape, |(f, b, i, k)| {
-            poses[((f * shape.1 + b) * 4 + i) * 4 + k]
-        })
-        .into_pyarray(py)
+        from_poses(py, &self.0.poses, self.0.surfaces.body().skeleton().len())
     }
 
     /// Rigs that push the flesh.

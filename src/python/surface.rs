@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Surface` and its report.
 
-use super::arrays::{from_points, read_finite_points, read_points, read_triangles};
+use super::arrays::{
+    from_points, read_finite_points, read_points, read_triangles, read_vector, real,
+};
 use super::errors::{IntoPy, guard_panics, run_detached};
 use super::progress::with_progress;
 use super::scan::{ClosestArrays, QueryHit, Ray, into_arrays, read_rays};
@@ -13,6 +15,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rayon::prelude::*;
 use std::sync::Arc;
+
+/// Vertices, girth and centre of a ring of skin.
+type RingArrays<'py> = (Bound<'py, PyArray1<i32>>, f64, Bound<'py, PyArray1<f64>>);
 
 /// A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
 ///
@@ -120,6 +125,30 @@ impl PySurface {
         let found: Vec<_> = run_detached(py, || Ok(points.par_iter().map(nearest).collect()))?;
         let (points, distances, triangles, _) = into_arrays(py, &found);
         Ok((points, distances, triangles))
+    }
+
+    /// Returns the ring of skin around a point in the plane across `axis`: (vertices int32 [k], girth in metres, centre float64 [3]), or None where
+    /// no skin goes around the point. The vertices are those within half of `width` (metres) of the plane that hang together with the section,
+    /// and at any width the nearer end of each edge that the plane cuts. Of several skins around the point the longest counts.
+    #[pyo3(signature = (point, axis, width=0.0))]
+    fn ring<'py>(
+        &self,
+        py: Python<'py>,
+        point: &Bound<'py, PyAny>,
+        axis: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = real)] width: f64,
+    ) -> PyResult<Option<RingArrays<'py>>> {
+        let (point, axis) = (read_vector(point, "point")?, read_vector(axis, "axis")?);
+        let ring = run_detached(py, || Ok(self.0.ring(point, axis, width)))?;
+        Ok(ring.map(|ring| {
+            let vertices: Vec<i32> = ring.vertices.iter().map(|&v| v as i32).collect();
+            let centre: Vec<f64> = ring.centre.iter().copied().collect();
+            (
+                vertices.into_pyarray(py),
+                ring.girth,
+                centre.into_pyarray(py),
+            )
+        }))
     }
 
     /// Returns the first points, front or back, where rays meet the surface.

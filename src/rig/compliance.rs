@@ -246,7 +246,8 @@ impl Rig {
             return match self.kind() {
                 RigKind::Force(force) => {
                     let (template, guide) = (self.template_at(&eta)?, force.guide().clone());
-                    Self::new(self.name(), template, guide, Vec::new())
+                    let made = Self::new(self.name(), template, guide, Vec::new())?;
+                    made.with_firmness(self.firmness())
                 }
                 RigKind::Sculpted(_) => Ok(self.clone()),
             };

@@ -42,6 +42,11 @@ pub enum RigError {
         /// Actual number.
         given: usize,
     },
+    /// A firmness of a kind of rig without tension.
+    #[error(
+        "a sculpted rig makes no flesh tense: its firmness stays 0; give the firmness to a template or a muscle there"
+    )]
+    NoTension,
     /// A parameter is not finite, or too large.
     #[error(
         "the parameter '{name}' is {value}, but must be a finite number, no larger than {MAX_NUMBER:e}"

@@ -88,6 +88,11 @@ pub(super) trait ForceField: Sync {
         y.norm() - p[0]
     }
 
+    /// Returns the window W at a point of the frame, 1 in the middle of the support; `None` outside.
+    fn window(&self, p: &ParameterValues, y: &Vec3) -> Option<f64> {
+        Some(window_root(y.norm_squared(), p[0])?.powi(2))
+    }
+
     /// Returns the volume of the support, m³.
     fn volume(&self, p: &ParameterValues) -> f64 {
         4.0 / 3.0 * PI * p[0].powi(3)

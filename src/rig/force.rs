@@ -63,6 +63,18 @@ impl ForceRig {
             .resolving_level(body, self.template_at(eta)?.parameter_values()))
     }
 
+    /// Returns how tense the rig makes the flesh of each cell at η, `[cells]`: γ times the mean of the template's window. `None`: the template
+    /// lies outside the flesh.
+    pub(super) fn tension(
+        &self,
+        body: &Body,
+        gamma: f64,
+        eta: &[f64],
+    ) -> Result<Option<Vec<f64>>, RigError> {
+        let shares = self.integral(body, eta, None)?.window_means();
+        Ok(shares.map(|shares| shares.iter().map(|share| share * gamma).collect()))
+    }
+
     /// Returns the integral at η; without a level, at the level that resolves the template.
     pub(super) fn integral<'a>(
         &self,
@@ -112,6 +124,12 @@ impl TemplateIntegral<'_> {
         let any = field.add_forces(self.body, self.level, p, frame, &mut out);
         check_finite(out.iter().flatten())?;
         Ok(any.then_some(out))
+    }
+
+    /// Returns the mean of the template's window over the flesh of each cell, `[cells]`; `None` if it lies outside the flesh.
+    pub fn window_means(&self) -> Option<Vec<f64>> {
+        let ((field, frame), p) = (self.field_and_frame(), self.template.parameter_values());
+        field.window_means(self.body, self.level, p, frame)
     }
 
     /// Returns the derivative of `Σ field·Q` by every parameter.

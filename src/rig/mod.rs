@@ -31,6 +31,7 @@
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `evaluation` | generalised forces of a rig of any kind at a control, and their derivatives |
+//! | `tension` | stiffness of the flesh, led by rigs |
 //! | `compliance`, `folding` | displacement of the flesh by a rig, and the strengths up to which no flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
 //! | `fit` | parameters, or the pose, that bring points of the skin to targets |
@@ -60,6 +61,7 @@ mod samples;
 mod sculpted;
 pub mod surface_fit;
 mod template;
+mod tension;
 #[cfg(test)]
 mod tests;
 
@@ -80,6 +82,7 @@ pub use surface_fit::{
     SurfaceFitError, SurfaceFitReport, SurfaceFitSettings, SurfaceTarget, fit_surface,
 };
 pub use template::{Template, TemplateKind};
+pub use tension::sum_stiffness;
 
 use crate::body::Body;
 use crate::range::is_sound;
@@ -113,6 +116,7 @@ pub struct Rig {
     /// Names of all parameters.
     names: Vec<&'static str>,
     kinds: Vec<ParameterKind>,
+    firmness: f64,
 }
 
 impl Rig {
@@ -173,6 +177,7 @@ impl Rig {
             samples: Vec::new(),
             names: specs.iter().flat_map(|s| s.parameter_names()).collect(),
             kinds: specs.iter().flat_map(|s| s.parameter_kinds()).collect(),
+            firmness: 0.0,
         };
         for (index, sample) in samples.iter().enumerate() {
             rig.check_parameters(&sample.parameters)
@@ -187,7 +192,11 @@ impl Rig {
     /// # Errors
     /// Errors of [`new`](Self::new).
     pub fn with_samples(&self, samples: Vec<Sample>) -> Result<Self, RigError> {
-        Self::from_kind(self.name.clone(), self.kind.clone(), samples)
+        let made = Self::from_kind(self.name.clone(), self.kind.clone(), samples)?;
+        Ok(Self {
+            firmness: self.firmness,
+            ..made
+        })
     }
 
     /// Returns the name that the artist chose.

@@ -13,6 +13,7 @@
 
 use super::GuideFrame;
 use super::field::{ForceField, MAX_PARAMETERS, ParameterValues};
+use super::tension::mean_over_cells;
 use crate::body::{Body, Brick};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
@@ -126,6 +127,23 @@ pub(super) trait FieldIntegrals: ForceField {
             }
         }
         any
+    }
+
+    /// Returns the mean of the window over the flesh of each cell, `[cells]`; `None` if the template lies outside the flesh.
+    fn window_means(
+        &self,
+        body: &Body,
+        level: u32,
+        p: &ParameterValues,
+        frame: &GuideFrame,
+    ) -> Option<Vec<f64>> {
+        let bricks = self.reached_bricks(body, level, p, frame);
+        let points = bricks.iter().flat_map(|brick| brick.points());
+        let shares = points.filter_map(|point| {
+            let share = self.window(p, &frame.to_local(&point.place))?;
+            Some((point.element, point.volume, share))
+        });
+        mean_over_cells(body, shares)
     }
 
     /// Returns the derivatives of `Σ field·Q`; `None` if the template lies outside the flesh.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.1, eqs 14 and 15]
 
+use super::tension::{add_scaled, clamp_factors};
 use super::{Rig, RigError};
 use crate::Vec3;
 use crate::body::Body;
@@ -22,10 +23,13 @@ pub struct RigForces {
     controls: Vec<f64>,
     /// Last control of each rig and the forces there; a cache only.
     last: Mutex<Vec<Option<CachedForces>>>,
+    /// Last control of each rig and its tension there; a cache only.
+    last_tension: Mutex<Vec<Option<CachedTension>>>,
     warnings: Vec<String>,
 }
 
 type CachedForces = (f64, Arc<[Vec3]>);
+type CachedTension = (f64, Option<Arc<[f64]>>);
 
 impl RigForces {
     /// Builds the forces of rigs with controls `[f * r]`, frame by frame. `None`: every rig stays at its last sample.
@@ -72,11 +76,13 @@ impl RigForces {
         }
         let rigs = pushing;
         let last = Mutex::new(vec![None; rigs.len()]);
+        let last_tension = Mutex::new(vec![None; rigs.len()]);
         Ok(Self {
             body,
             rigs,
             controls,
             last,
+            last_tension,
             warnings,
         })
     }
@@ -103,6 +109,33 @@ impl RigForces {
     }
 }
 
+impl RigForces {
+    /// Returns the tension of rig `r` at a control, `[cells]`.
+    fn tension(&self, r: usize, control: f64) -> Result<Option<Arc<[f64]>>, RigError> {
+        let cache = &self.last_tension;
+        let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((then, tension)) = &lock()[r]
+            && *then == control
+        {
+            return Ok(tension.clone());
+        }
+        let tension = self.rigs[r].tension(&self.body, control)?;
+        let tension: Option<Arc<[f64]>> = tension.map(Arc::from);
+        lock()[r] = Some((control, tension.clone()));
+        Ok(tension)
+    }
+
+    /// Returns the controls of a frame.
+    fn row(&self, frame: usize) -> Result<&[f64], String> {
+        let count = self.rigs.len();
+        let row = self.controls.get(frame * count..(frame + 1) * count);
+        row.ok_or_else(|| {
+            let frames = self.controls.len() / count.max(1);
+            format!("there are controls for {frames} frames only")
+        })
+    }
+}
+
 /// Returns whether a rig reaches the flesh at one sample at least. All samples of a sculpted rig are computed here, so that none fails in a
 /// frame.
 fn reaches_flesh(rig: &Rig, body: &Body) -> Result<bool, RigError> {
@@ -126,19 +159,33 @@ fn reaches_flesh(rig: &Rig, body: &Body) -> Result<bool, RigError> {
 
 impl FrameForces for RigForces {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
-        let count = self.rigs.len();
-        let row = self.controls.get(frame * count..(frame + 1) * count);
-        let Some(row) = row else {
-            let frames = self.controls.len() / count.max(1);
-            return Err(format!("there are controls for {frames} frames only"));
-        };
-        for (r, &control) in row.iter().enumerate() {
+        for (r, &control) in self.row(frame)?.iter().enumerate() {
             let forces = self.forces(r, control).map_err(|error| {
                 let name = self.rigs[r].name();
                 error.in_rig(name).to_string()
             })?;
             out.iter_mut().zip(forces.iter()).for_each(|(o, f)| *o += f);
         }
+        Ok(())
+    }
+
+    fn leads_stiffness(&self) -> bool {
+        self.rigs.iter().any(|rig| rig.firmness() != 0.0)
+    }
+
+    fn write_stiffness(&self, frame: usize, out: &mut [f64]) -> Result<(), String> {
+        for (r, &control) in self.row(frame)?.iter().enumerate() {
+            let rig = &self.rigs[r];
+            if rig.firmness() == 0.0 {
+                continue;
+            }
+            let tension = self.tension(r, control);
+            let tension = tension.map_err(|error| error.in_rig(rig.name()).to_string())?;
+            if let Some(tension) = tension {
+                add_scaled(rig.firmness(), &tension, out);
+            }
+        }
+        clamp_factors(out);
         Ok(())
     }
 }

@@ -37,6 +37,14 @@ impl FrameForces for PartForces<'_> {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
         self.whole.write(self.first + frame, out)
     }
+
+    fn leads_stiffness(&self) -> bool {
+        self.whole.leads_stiffness()
+    }
+
+    fn write_stiffness(&self, frame: usize, out: &mut [f64]) -> Result<(), String> {
+        self.whole.write_stiffness(self.first + frame, out)
+    }
 }
 
 /// Returns the progress of a part of a shot with `frames` frames.

@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 /// Version of the format and of all stored content; raised with every change.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 
 /// First bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";

@@ -32,6 +32,7 @@ mod needles;
 mod node_distances;
 mod orient;
 mod report;
+mod ring;
 mod scan;
 #[cfg(test)]
 pub(crate) mod shapes;
@@ -50,6 +51,7 @@ pub(crate) use nearest::{
     closest_leaf, closest_leaf_towards, closest_of_triangle, closest_point_leaf,
 };
 pub use report::SurfaceReport;
+pub use ring::SkinRing;
 pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};
 

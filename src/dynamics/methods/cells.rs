@@ -207,6 +207,11 @@ impl CellMatrix {
         Ok(true)
     }
 
+    /// Forgets the matrix, so that it is assembled anew.
+    pub fn forget(&mut self) {
+        self.scales = None;
+    }
+
     /// Assembles `mass · M + stiffness · A` and returns it, to be factored on first use.
     pub fn assembled_matrix(
         &mut self,

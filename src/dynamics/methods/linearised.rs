@@ -85,6 +85,14 @@ impl Stepper for LinearisedStepper {
         self.accept(step, nodes, None)
     }
 
+    fn lead_stiffness(&mut self, at_ease: &Arc<Body>) {
+        self.system.at_ease = Some(at_ease.clone());
+    }
+
+    fn follow_stiffness(&mut self, body: &Body) {
+        self.system.cells.copy_stiffness(body.elements());
+    }
+
     fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
         Some(self)
     }

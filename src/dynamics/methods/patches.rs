@@ -36,6 +36,8 @@ pub(super) struct DisplacedCells<'a> {
 
 /// A patch of neighbouring cells.
 struct CellPatch {
+    /// Number of each cell among those of the flesh.
+    cells: Vec<u32>,
     /// Index of the rotation of each cell.
     turning: Vec<u32>,
     /// The cells, with corners as indices into `vertices`.
@@ -80,6 +82,16 @@ impl CellPatches {
     /// Returns the model of the energy.
     pub fn model(&self) -> ElasticModel {
         self.model
+    }
+
+    /// Copies the moduli of the flesh, whose other numbers are the same as before.
+    pub fn copy_stiffness(&mut self, elements: &Elements) {
+        for patch in &mut self.patches {
+            for (own, &cell) in patch.cells.iter().enumerate() {
+                let moduli = &mut patch.elements;
+                moduli.set_scaled_moduli(own, elements, cell as usize, 1.0);
+            }
+        }
     }
 
     /// Adds first and second derivatives of the energy of displaced flesh.
@@ -142,6 +154,7 @@ impl CellPatch {
             }
         }
         Self {
+            cells: cells.to_vec(),
             turning: cells.iter().map(|&c| space.owner(c)).collect(),
             turns: vec![Mat3::identity(); cells.len()],
             displacements: vec![Vec3::zeros(); vertices.len()],

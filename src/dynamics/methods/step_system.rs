@@ -20,6 +20,7 @@
 use super::patches::{CellPatches, DisplacedCells};
 use super::step_space::StepSpace;
 use crate::Vec3;
+use crate::body::Body;
 use crate::dynamics::{SimulationError, Solver};
 use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
 use crate::solve::{
@@ -30,6 +31,8 @@ use std::sync::Arc;
 /// Buffers of the systems of the flesh of one body, and its cells.
 pub(super) struct StepSystem {
     pub cells: CellPatches,
+    /// Body whose stiffness decides between iterations and factoring, where that of the flesh varies; `None`: the flesh's own.
+    pub at_ease: Option<Arc<Body>>,
     /// Values of `m M + (1 + k) Mt` in the solver, and m and k.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
@@ -68,6 +71,7 @@ impl StepSystem {
         let free = vec![Vec3::zeros(); space.pattern.vertex_of_node().len()];
         Self {
             cells: CellPatches::new(space, model),
+            at_ease: None,
             base: vec![0.0; inverse.matrix().values().len()],
             scales: None,
             flight: free.clone(),
@@ -105,7 +109,10 @@ impl StepSystem {
             increment: None,
         };
         let elastic = Elastic {
-            elements: space.elements,
+            elements: self
+                .at_ease
+                .as_ref()
+                .map_or(space.elements, |b| b.elements()),
             model: self.cells.model(),
             turns: None,
             slots: pattern.pair_slots(),

@@ -156,6 +156,12 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
         Ok(())
     }
 
+    /// Prepares for a stiffness that follows factors, of a body that is `at_ease` without them.
+    fn lead_stiffness(&mut self, _at_ease: &Arc<Body>) {}
+
+    /// Takes over the stiffness of the body, which has changed.
+    fn follow_stiffness(&mut self, _body: &Body) {}
+
     /// Takes one step. On an error the previous state stays.
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
 

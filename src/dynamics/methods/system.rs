@@ -81,6 +81,13 @@ impl LinearSystem {
         }
     }
 
+    /// Forgets the matrix, as the stiffness of the body has changed. The vertex form keeps a stiffness of its own.
+    pub fn forget_matrix(&mut self) {
+        if let MatrixForm::Cells(cells) = &mut self.form {
+            cells.forget();
+        }
+    }
+
     /// Sets the right-hand side to `scale · (b + f_g + forces) − A z`, on the free vertices.
     ///
     /// With z = scale · p this is scale times the force at p.

@@ -149,6 +149,10 @@ impl Stepper for LinearStepper {
         self.accept(step, nodes, None)
     }
 
+    fn follow_stiffness(&mut self, _: &Body) {
+        self.system.forget_matrix();
+    }
+
     fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
         Some(self)
     }

@@ -11,6 +11,7 @@ use super::system::PinSystem;
 use crate::Vec3;
 use crate::dynamics::adapting::Adapting;
 use crate::dynamics::body_step::BodyStep;
+use crate::dynamics::firmness::body_at_ease;
 use crate::dynamics::methods::stepper::{NodalState, SplitStep, Step};
 use crate::dynamics::skinned::SkinnedLattice;
 use crate::dynamics::{Method, Simulation, SimulationError};
@@ -33,8 +34,9 @@ impl Simulation {
             return Err(SimulationError::PinMethod);
         }
         check_target(pin.target, pin.strength)?;
-        let point = HeldPoint::new(&self.body, pin.point)?;
-        self.pins.add(&self.body, pin, point)
+        let point = HeldPoint::new(body_at_ease(&self.body, &self.firmness), pin.point)?;
+        self.pins
+            .add(body_at_ease(&self.body, &self.firmness), pin, point)
     }
 
     /// Pins a point as [`pin`](Self::pin) does; `target` `None`: where the point is shown now.
@@ -116,7 +118,7 @@ impl Simulation {
     /// # Errors
     /// The point is outside the flesh or held by bones; the simulation has not been reset.
     pub fn point_position(&mut self, point: PinPoint) -> Result<Vec3, SimulationError> {
-        let held = HeldPoint::at(&self.body, point)?;
+        let held = HeldPoint::at(body_at_ease(&self.body, &self.firmness), point)?;
         self.shown_position(&held, point)
     }
 
@@ -128,7 +130,7 @@ impl Simulation {
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let (method, share) = (self.settings.method, self.settings.elastic_joints);
         let zero = point.zero_sway(
-            (&*self.body, method),
+            (&**body_at_ease(&self.body, &self.firmness), method),
             (&mut self.shape, share),
             (&history.pose, &self.now),
         )?;
@@ -144,7 +146,10 @@ impl Simulation {
         pins: &mut [Pin],
         (from, to): (&Pose, &Pose),
     ) -> Result<(), SimulationError> {
-        let (body, method) = (&self.body, self.settings.method);
+        let (body, method) = (
+            body_at_ease(&self.body, &self.firmness),
+            self.settings.method,
+        );
         let mut ends = [SkinnedLattice::new(body)?, SkinnedLattice::new(body)?];
         ends[0].set(body, method, from)?;
         ends[1].set(body, method, to)?;
@@ -166,7 +171,10 @@ impl Simulation {
             return Ok(());
         }
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
-        let (body, method) = (&self.body, self.settings.method);
+        let (body, method) = (
+            body_at_ease(&self.body, &self.firmness),
+            self.settings.method,
+        );
         let mut end = match self.pins.end.take() {
             Some(end) => end,
             None => SkinnedLattice::new(body)?,
@@ -225,7 +233,10 @@ impl Simulation {
             return Ok(());
         }
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
-        let (body, method) = (&self.body, self.settings.method);
+        let (body, method) = (
+            body_at_ease(&self.body, &self.firmness),
+            self.settings.method,
+        );
         let share = self.settings.elastic_joints;
         let mut skinned = SkinnedLattice::new(body)?;
         let ends = [

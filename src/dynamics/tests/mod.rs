@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 mod adapting;
 mod balance;
+mod dynamic_bones;
+mod firmness;
 mod forces;
 mod forms;
 mod hyperelastic;

@@ -63,6 +63,11 @@ impl ForceField for TorusField {
         (y.xy().norm() - ring).hypot(y.z) - tube
     }
 
+    fn window(&self, &[ring, tube, _]: &ParameterValues, y: &Vec3) -> Option<f64> {
+        let out = y.xy().norm() - ring;
+        Some(window_root(out * out + y.z * y.z, tube)?.powi(2))
+    }
+
     fn volume(&self, &[ring, tube, _]: &ParameterValues) -> f64 {
         2.0 * (PI * tube).powi(2) * ring
     }

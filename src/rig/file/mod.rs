@@ -31,6 +31,8 @@
 //! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
+//! A rig that makes flesh tense has its `firmness` beside its name ([`Rig::firmness`]); missing, it is 0.
+//!
 //! A sculpted rig has no template and no guide:
 //!
 //! ```toml
@@ -167,7 +169,11 @@ fn to_text(rigs: &[Rig], body: YieldContext) -> Result<String, RigError> {
 }
 
 fn write_head(text: &mut String, rig: &Rig) -> std::fmt::Result {
-    writeln!(text, "\n[[rigs]]\nname = {}", quote(rig.name()))
+    writeln!(text, "\n[[rigs]]\nname = {}", quote(rig.name()))?;
+    match rig.firmness() {
+        0.0 => Ok(()),
+        firmness => write_numbers(text, &["firmness"], &[firmness]),
+    }
 }
 
 fn write_sculpted_rig(text: &mut String, rig: &Rig, sculpted: &SculptedRig) -> std::fmt::Result {
@@ -265,18 +271,25 @@ fn read_rig(table: &RigFileTable, body: YieldContext) -> Result<Rig, RigError> {
         .get("kind")
         .map(|_| table.string("kind"))
         .transpose()?;
-    match kind.as_deref() {
+    let rig = match kind.as_deref() {
         None | Some("force") => read_force(table, name, body),
         Some("sculpted") => read_sculpted(table, name),
         Some(kind) => {
             let what = format!("there is no kind of rig '{kind}'; there are: 'force', 'sculpted'");
             Err(table.error_at_key("kind", what))
         }
+    }?;
+    match table.get("firmness") {
+        None => Ok(rig),
+        Some(_) => {
+            let made = rig.with_firmness(table.number("firmness")?);
+            made.map_err(|error| table.prefix_error("firmness", error))
+        }
     }
 }
 
 fn read_force(table: &RigFileTable, name: String, body: YieldContext) -> Result<Rig, RigError> {
-    table.check_keys(&["name", "kind", "template", "guide", "samples"])?;
+    table.check_keys(&["name", "kind", "firmness", "template", "guide", "samples"])?;
     let (template, of_template) = read_template(&table.table("template")?)?;
     let guide = read_guide(&table.table("guide")?)?;
     let tables = table.tables("samples")?;

@@ -4,6 +4,7 @@
 mod compliance;
 mod files;
 mod guides;
+mod tension;
 
 use super::*;
 use crate::body::fixture::BarOptions;

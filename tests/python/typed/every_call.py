@@ -31,6 +31,13 @@ def ball() -> thew.Volume:
     return thew.Volume(inside.reshape(24, 24, 12), (0.2, 0.2, 0.2), (-2.3, -2.3, -1.1))
 
 
+def tense(body: thew.Body) -> thew.Simulation:
+    """A simulation whose stiffness is led."""
+    simulation = thew.Simulation(body)
+    simulation.set_stiffness(np.full(len(body.lattice.cells), 2.0))
+    return simulation
+
+
 def mirrored() -> thew.Lattice:
     """A lattice around one bone in a box that is wider than it is deep: its own mirror image."""
     corners = np.array([[x, y, z] for z in (0.0, 1.0) for y in (-0.15, 0.15) for x in (-0.3, 0.3)])
@@ -164,6 +171,7 @@ CALLS: dict[str, Call] = {
     "Surface.filled": lambda s: s.Surface.filled(),
     "Surface.winding_number": lambda s: s.Surface.winding_number(s.points),
     "Surface.closest_point": lambda s: s.Surface.closest_point(s.points),
+    "Surface.ring": lambda s: s.Surface.ring([0.25, 0.0, 0.0], [1.0, 0.0, 0.0], width=0.1),
     "Surface.cast_rays": lambda s: s.Surface.cast_rays(s.points, s.points + 1.0),
     "cast_rays": lambda s: thew.cast_rays(s.Surface.vertices, s.Surface.triangles, s.points, s.points + 1.0),
     "closest_points": lambda s: thew.closest_points(s.Surface.vertices, s.Surface.triangles, s.points),
@@ -242,6 +250,7 @@ CALLS: dict[str, Call] = {
     "Body.parts": lambda s: s.Body.parts(),
     "Body.with_softness": lambda s: s.Body.with_softness(0.5),
     "Body.young_of_softness": lambda s: s.Body.young_of_softness(0.5),
+    "Body.with_cell_stiffness": lambda s: s.Body.with_cell_stiffness(np.ones(len(s.Lattice.cells))),
     "Body.with_young": lambda s: s.Body.with_young(1e4),
     "Body.mass": lambda s: s.Body.mass(),
     "Body.stiffness": lambda s: s.Body.stiffness(),
@@ -267,11 +276,14 @@ CALLS: dict[str, Call] = {
     "SimulationSettings.digest": lambda s: s.SimulationSettings.digest(),
     "Simulation.reset": lambda s: s.Simulation.reset(s.pose),
     "Simulation.advance": lambda s: s.Simulation.advance(s.pose, 1 / 240),
+    "Simulation.set_stiffness": lambda s: s.Simulation.set_stiffness(None),
     "Simulation.pin": lambda s: s.Simulation.pin([0.2, 0.01, 0.05], [0.2, 0.02, 0.05], 0.5),
     "Simulation.move_pin": lambda s: s.Simulation.move_pin(0, [0.0, 0.0, 0.0], strength=0.0),
     "Simulation.unpin": lambda s: s.Simulation.unpin(s.Simulation.pin(2)),
     "Simulation.pins": lambda s: s.Simulation.pins(),
     "Simulation.point_position": lambda s: s.Simulation.point_position(0),
+    "belt": lambda s: thew.belt(s.Body, "upper", s.pose[None], 0.5, girth=0.9, strengths=[1.0]),
+    "follow_bones": lambda s: thew.follow_bones(s.Body, s.poses, 24.0, ["lower"], limit=0.5, method="warped"),
     "independent_vertices": lambda s: thew.independent_vertices(s.Body, [0, 1, 2], most=2),
     "Scene.pin": lambda s: s.Scene.pin(0, 2, strength=0.5),
     "Scene.move_pin": lambda s: s.Scene.move_pin(0, 0, [0.0, 0.0, 0.0], 0.0),
@@ -356,6 +368,8 @@ CALLS: dict[str, Call] = {
     "Rig.with_peak_displacements": lambda s: s.Rig.with_peak_displacements(s.Body, [None]),
     "Rig.clamped": lambda s: s.Rig.clamped(s.Body),
     "Rig.check": lambda s: s.Rig.check(s.Body),
+    "Rig.with_firmness": lambda s: s.Rig.with_firmness(2.0),
+    "Rig.tension": lambda s: s.Rig.tension(s.Body, 1.0),
     "Rig.retarget": lambda s: s.Rig.retarget(s.Correspondence),
     "Correspondence.swapped_sides": lambda s: s.Correspondence.swapped_sides(),
     "Correspondence.pose": lambda s: s.Correspondence.pose(s.pose),
@@ -390,6 +404,7 @@ CALLS: dict[str, Call] = {
     ),
     "read_vertex_texture": lambda s: thew.read_vertex_texture(s.folder / "texture"),
     "tension": lambda s: thew.tension(s.Surface.triangles, s.frames[0], s.frames[1]),
+    "rig_stiffness": lambda s: thew.rig_stiffness([s.Rig.with_firmness(2.0)], s.Body, [0.5]),
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
     "guides": lambda s: thew.guides(),
     "templates": lambda s: thew.templates(),
@@ -412,6 +427,7 @@ FILLED: dict[str, Call] = {
     "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
     "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,
     "Shot.contact": lambda s: s.Shot.replace(contact=thew.Contact()).contact,
+    "Simulation.stiffness": lambda s: tense(s.Body).stiffness,
     "Simulation.amplitudes": lambda s: s.modal.amplitudes,
     "Clip.amplitudes": lambda s: s.swinging.amplitudes,
     "Clip.engine": lambda s: s.swinging.engine,

@@ -73,6 +73,20 @@ impl StepSolvers {
         })
     }
 
+    /// Decides between solvers as for flesh at ease.
+    pub fn lead_stiffness(&mut self, at_ease: &Arc<Body>) {
+        if let Some(own) = &mut self.own {
+            own.system.at_ease = Some(at_ease.clone());
+        }
+    }
+
+    /// Takes over the stiffness of the body.
+    pub fn follow_stiffness(&mut self, body: &Body) {
+        if let Some(own) = &mut self.own {
+            own.system.cells.copy_stiffness(body.elements());
+        }
+    }
+
     /// Moves the sway from its guess to the step's end; returns whether this converged.
     ///
     /// # Errors

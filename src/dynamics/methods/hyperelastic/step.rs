@@ -10,6 +10,7 @@ use crate::dynamics::methods::stepper::{
 };
 use crate::dynamics::{SimulationError, Solver, position_error};
 use crate::solve::SolveError;
+use std::sync::Arc;
 
 /// Drag coefficient C, dimensionless. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as
 /// exact flesh; at half the value 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
@@ -74,6 +75,14 @@ impl Stepper for HyperelasticStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
         self.propose(step, nodes)?;
         self.accept(step, nodes, None)
+    }
+
+    fn lead_stiffness(&mut self, at_ease: &Arc<Body>) {
+        self.solvers.lead_stiffness(at_ease);
+    }
+
+    fn follow_stiffness(&mut self, body: &Body) {
+        self.solvers.follow_stiffness(body);
     }
 
     fn split_step(&mut self) -> Option<&mut dyn SplitStep> {

@@ -50,7 +50,7 @@ pub(in crate::dynamics) struct NonlinearStepper {
     inertia: Vec<Vec3>,
     lag: Vec<Vec3>,
     forces: Vec<Vec3>,
-    /// System of warped flesh for the forces of pins, made on first use.
+    /// System of warped flesh for the forces of pins, made on first use; its matrix is that of the present stiffness.
     linear: Option<Box<LinearSystem>>,
     /// Scratch of the factored step.
     scratch: Vec<Vec3>,
@@ -177,6 +177,12 @@ impl Stepper for NonlinearStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
         self.propose(step, nodes)?;
         self.accept(step, nodes, None)
+    }
+
+    fn follow_stiffness(&mut self, _: &Body) {
+        if let Some(linear) = &mut self.linear {
+            linear.forget_matrix();
+        }
     }
 
     fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
