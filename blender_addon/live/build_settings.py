@@ -173,7 +173,7 @@ def _simulation(s, gravity: tuple[float, ...]) -> Any:
         elastic_joints=validation.value_in_range(s, "elastic_joints"),
         engine=s.engine.lower(),
         device=s.device,
-        adapt="strain" if s.adaptive and s.levels > 0 else "none",
+        adapt=s.adapt_to.lower() if s.adaptive and s.levels > 0 else "none",
     )
 
 

@@ -342,7 +342,7 @@ class Flesh(BuildStages):
         read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
-            push = self.rig_forces(obj, motion.controls[index] if read else None)
+            push = self.rig_forces(obj, motion.controls[index] if read else None, settled=True)
             collided = motion.colliders.at_poses(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
@@ -352,16 +352,18 @@ class Flesh(BuildStages):
         # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
-    def rig_forces(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
+    def rig_forces(
+        self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1, settled: bool = False
+    ) -> np.ndarray | None:
         """Returns the generalised forces [nodes, 3] of all rigs at their controls, drafts included; None when none pushes.
 
         `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
-        `without`: the index of a rig to leave out.
+        `without`: the index of a rig to leave out. `settled`: those for `settled_at`, where flesh may adapt to rigs.
         """
-        rigs = obj.thew.rigs
-        if not len(rigs):
+        if not len(rigs := obj.thew.rigs):
             return None
         self.refresh_rigs(obj)
+        adaptive = settled and self.build_settings.simulation.adapt == "rigs"
         total = None
         for resolved in self.rigs:
             native = self.pushing.natives.get(resolved.index)
@@ -370,7 +372,7 @@ class Flesh(BuildStages):
             rig = rigs[resolved.index]
             control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
             try:
-                push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit)
+                push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit, adaptive)
             except core().ThewError as error:
                 rigging.store_problems(
                     obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}

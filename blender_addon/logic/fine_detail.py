@@ -68,14 +68,18 @@ def refusal(cells: Sequence[Sequence[int]], levels: int, steps: float = 1.0) -> 
     )
 
 
-def cost_text(levels: int, adaptive: bool) -> str:
+#: Where Adaptive computes Fine Detail, by the choice of Adapt to.
+ADAPTED = {"STRAIN": "where little of the flesh is strained", "RIGS": "where rigs act on little of the flesh"}
+
+
+def cost_text(levels: int, adaptive: bool, adapt_to: str = "STRAIN") -> str:
     """Returns what Fine Detail costs, in words; "" without it."""
     if levels == 0:
         return ""
     # Measured on an arm and two characters of up to 1,200 cells: 26 to 40 times, then 250 times (docs/methods/basis.md). Level 3 has not been.
     longer = {1: "about 30", 2: "about 250", 3: "some thousand"}[levels]
     text = f"With Fine Detail {levels} a step takes {longer} times as long"
-    return f"{text}; Adaptive takes a part of that where little of the flesh is strained" if adaptive else text
+    return f"{text}; Adaptive takes a part of that {ADAPTED[adapt_to]}" if adaptive else text
 
 
 def acting_functions(body: Any, nodes: Any) -> list[np.ndarray]:

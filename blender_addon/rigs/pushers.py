@@ -86,11 +86,15 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.0f} %" if share >= 0.01 else "less than 1 %"
 
 
-def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
-    """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one."""
+def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float, adaptive: bool = False) -> Any:
+    """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one.
+
+    `adaptive`: on the functions that the rig needs alone.
+    """
     if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
-        return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
-    return native.forces(body, gamma=control)
+        drafted = draft(rig, native, control, body, metres_per_unit)
+        return native.forces(body, parameters=drafted, adaptive=adaptive)
+    return native.forces(body, gamma=control, adaptive=adaptive)
 
 
 def displayed_parameters(

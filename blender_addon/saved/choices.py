@@ -13,6 +13,17 @@ FRAME_RANGE = (-1048574, 1048574)
 MAX_CELLS = 96
 
 
+#: What decides which finer functions act, with Adaptive.
+ADAPTATIONS = (
+    ("STRAIN", "Strain", "Finer functions act where and while the flesh is strained"),
+    (
+        "RIGS",
+        "Rigs",
+        "Finer functions act where and while rigs need them: few for a local shape, whatever else moves, and none without rigs",
+    ),
+)
+
+
 #: Methods of motion with the numbers under which files store them.
 METHODS = (
     (

@@ -32,7 +32,7 @@ from . import retargeting as saved_retargeting
 from . import rigs as saved_rigs
 from .additions import ThewMade
 from .cache import CacheProperties
-from .choices import BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
+from .choices import ADAPTATIONS, BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
 from .contact import ContactProperties
 from .damping import DampingProperties
 from .edit_callbacks import call_on_dial, setting
@@ -124,9 +124,16 @@ class ThewSettings(
     adaptive: setting(
         BoolProperty,
         "Adaptive",
-        "Compute Fine Detail only where and while the flesh is strained. Under a pull, a pin or a dent the shape is nearly the same and "
-        "several times quicker; flesh that sways as a whole needs nearly all of it, and gains nothing",
+        "Compute Fine Detail only where and while the flesh is strained, or rigs need it. Under a pull, a pin, a dent or a local rig the "
+        "shape is nearly the same and several times quicker; flesh that sways as a whole is strained nearly everywhere, and gains nothing",
         default=False,
+    )
+    adapt_to: setting(
+        EnumProperty,
+        "Adapt to",
+        "What decides where Fine Detail is computed, with Adaptive",
+        items=ADAPTATIONS,
+        default="STRAIN",
     )
     method: setting(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
     modes: setting(

@@ -179,6 +179,9 @@ def draw_look(layout, context, obj, width: int) -> None:
     part = column.column()
     part.active = settings.levels > 0 and settings.method != modal.METHOD
     part.prop(settings, "adaptive")
+    choice = part.column()
+    choice.active = settings.adaptive
+    choice.prop(settings, "adapt_to")
     column = layout.column(align=True)
     for factor, number in (("settling", "mass_damping"), ("tremble", "stiffness_damping")):
         column.prop(settings, number if settings.is_property_set(number) else factor)
@@ -198,7 +201,7 @@ def draw_look(layout, context, obj, width: int) -> None:
 
 def draw_cost(column, settings, width: int) -> None:
     """Draws warnings if the number of cells or Fine Detail makes simulations slow."""
-    for text in (cost(settings.cells_across), cost_text(settings.levels, settings.adaptive)):
+    for text in (cost(settings.cells_across), cost_text(settings.levels, settings.adaptive, settings.adapt_to)):
         if text:
             draw_text(column, text, width, icon="ERROR")
 

@@ -177,7 +177,7 @@ _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
 _Form: TypeAlias = Literal["vertex", "embedded"]
 _Precision: TypeAlias = Literal["f32", "f16"]
-_Adapt: TypeAlias = Literal["none", "strain"]
+_Adapt: TypeAlias = Literal["none", "strain", "rigs"]
 
 class _OtherSettings(TypedDict, total=False):
     rate: float
@@ -1903,7 +1903,14 @@ class Rig:
     @property
     def units(self) -> dict[str, str]: ...
     def parameters(self, gamma: float | None = None) -> dict[str, float]: ...
-    def forces(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats: ...
+    def forces(
+        self,
+        body: Body,
+        gamma: float | None = None,
+        parameters: dict[str, float] | None = None,
+        adaptive: bool = False,
+    ) -> _Floats: ...
+    def functions(self, body: Body) -> NDArray[np.bool_]: ...
     def forces_vjp(
         self,
         body: Body,

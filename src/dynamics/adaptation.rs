@@ -11,17 +11,20 @@ pub enum Adaptation {
     None,
     /// Details are active where the flesh is strained.
     Strain,
+    /// Details are active on which forces in rest axes act: those that rigs need.
+    Rigs,
 }
 
 impl Adaptation {
     /// All criteria.
-    pub const ALL: [Self; 2] = [Self::None, Self::Strain];
+    pub const ALL: [Self; 3] = [Self::None, Self::Strain, Self::Rigs];
 
     /// Returns the name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Strain => "strain",
+            Self::Rigs => "rigs",
         }
     }
 

@@ -31,6 +31,7 @@ impl Simulation {
         if steps == 0 {
             return Ok(());
         }
+        self.activate_forced(forces.1)?;
         let progress = PacedProgress::new(progress);
         let drive = FrameDrive {
             motion,

@@ -273,6 +273,7 @@ impl Scene {
                 rest_forces: forces.1,
             });
         let drives: Vec<FrameDrive> = drives.collect();
+        self.change_functions(|body, k| body.activate_forced(forces[k].1))?;
         let mut bodies: Vec<&mut Simulation> = self.bodies.iter_mut().collect();
         let progress = PacedProgress::new(progress);
         let touching = Some(&mut self.touching);
@@ -282,18 +283,20 @@ impl Scene {
         }
         let shaped = self.update_shapes();
         done.map_err(attribute_error).and(shaped)?;
-        self.adapt_bodies(forces, dt)
+        self.change_functions(|body, k| body.adapt_after(forces[k].1, dt))
     }
 
-    /// Changes the active functions of bodies at the end of a frame of `dt` seconds.
-    fn adapt_bodies(&mut self, forces: &[NodalForces], dt: f64) -> Result<(), SimulationError> {
-        for (k, (body, forces)) in self.bodies.iter_mut().zip(forces).enumerate() {
+    /// Changes the active functions of bodies by `change`, which gets a body with its index and returns whether they have changed.
+    fn change_functions(
+        &mut self,
+        change: impl Fn(&mut Simulation, usize) -> Result<bool, SimulationError>,
+    ) -> Result<(), SimulationError> {
+        for (k, body) in self.bodies.iter_mut().enumerate() {
             if body.adapting.is_none() {
                 continue;
             }
             let pushes = body.spread_pushes(self.touching.pushes(k));
-            let changed = body.adapt_after(forces.1, dt);
-            if changed.map_err(|error| attribute_error((k, error)))? {
+            if change(body, k).map_err(|error| attribute_error((k, error)))? {
                 let skin = body.on_active(&self.contacts[k]);
                 let pushes = body.gather_pushes(&pushes);
                 self.touching.replace_skin(k, skin.skin(), pushes)?;

@@ -9,7 +9,9 @@ use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
 use super::surface_fit::PySurfaceFitReport;
 use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
-use crate::rig::{Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save, sum_stiffness};
+use crate::rig::{
+    ForceScope, Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save, sum_stiffness,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -230,27 +232,47 @@ impl PyRig {
     ///
     /// - `gamma`: value of the control. None: the last sample.
     /// - `parameters`: some of them replaced by name.
+    /// - `adaptive`: they act on the rig's own `functions` alone, as simulations with `adapt="rigs"` take them. False: a sculpted rig acts on
+    ///   all.
     ///
     /// The forces of a sculpted rig are those that bring this body's skin to its shapes. They are computed at the first call and kept for
     /// the last body.
     ///
     /// Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face, or a bone of a sculpted
     /// rig, is missing.
-    #[pyo3(signature = (body, gamma=None, parameters=None))]
+    #[pyo3(signature = (body, gamma=None, parameters=None, adaptive=false))]
     fn forces<'py>(
         &self,
         py: Python<'py>,
         body: &PyBody,
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
+        adaptive: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let eta = self.read_parameters(gamma, parameters)?;
+        let scope = match adaptive {
+            true => ForceScope::Own,
+            false => ForceScope::All,
+        };
         let forces = run_detached(py, || {
             let control = gamma.unwrap_or(f64::INFINITY);
-            let forces = self.0.forces_at_control(&body.0, control, &eta);
+            let forces = self.0.forces_on(&body.0, control, &eta, scope);
             forces.map_err(IntoPy::into_py)
         })?;
         Ok(from_points(py, &forces))
+    }
+
+    /// Returns which functions of a body the rig needs, bool [nodes]: all of level 0, and finer ones where coarser ones leave the skin far from
+    /// its shapes, or that a template's field meets at a sample. Simulations with `adapt="rigs"` activate them while the rig acts.
+    ///
+    /// Raises RigError where the guide's bone or face, or a bone of a sculpted rig, is missing.
+    fn functions<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let flags = run_detached(py, || self.0.functions(&body.0).map_err(IntoPy::into_py))?;
+        Ok(flags.into_pyarray(py))
     }
 
     /// Returns the vector-Jacobian product of `forces` with `field[nodes,3]`: the derivatives of the sum of `field` times `forces` by every

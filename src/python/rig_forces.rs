@@ -6,7 +6,7 @@ use super::errors::{IntoPy, input_error};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
-use crate::rig::{Rig, RigForces};
+use crate::rig::{ForceScope, Rig, RigForces};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -36,11 +36,11 @@ pub(super) fn read_controls(
     Ok(read.transpose()?.map(|c| c.data))
 }
 
-/// Returns the forces of rigs at the frames of a clip; `None` without rigs.
+/// Returns the forces of rigs on the functions of a scope, at the frames of a clip; `None` without rigs.
 pub(super) fn build_rig_forces(
     py: Python<'_>,
     body: &Arc<Body>,
-    rigs: &[Arc<Rig>],
+    (rigs, scope): (&[Arc<Rig>], ForceScope),
     frames: usize,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<RigForces>> {
@@ -49,7 +49,8 @@ pub(super) fn build_rig_forces(
         return Ok(None);
     }
     let led = with_progress(py, None, |progress| {
-        let led = RigForces::new(body.clone(), rigs.to_vec(), frames, controls, progress);
+        let (body, rigs) = (body.clone(), rigs.to_vec());
+        let led = RigForces::with_scope(body, rigs, scope, frames, controls, progress);
         led.map_err(IntoPy::into_py)
     })?;
     Ok(Some(led))

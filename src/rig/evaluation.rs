@@ -4,6 +4,27 @@
 use super::{Rig, RigError, RigKind, samples};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::Adaptation;
+
+/// Functions of a body with finer levels on which the forces of a rig act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ForceScope {
+    /// All functions.
+    #[default]
+    All,
+    /// The rig's own, of [`Rig::functions`]. They serve motions in which only the functions that rigs need are active.
+    Own,
+}
+
+impl ForceScope {
+    /// Returns the scope of the rigs of a motion.
+    pub fn of_motion(adaptation: Adaptation) -> Self {
+        match adaptation {
+            Adaptation::Rigs => Self::Own,
+            Adaptation::None | Adaptation::Strain => Self::All,
+        }
+    }
+}
 
 impl Rig {
     /// Returns the generalised forces `[nodes]`, N, in rest axes, before they turn with the flesh; of a sculpted rig those of its last
@@ -26,16 +47,63 @@ impl Rig {
         control: f64,
         eta: &[f64],
     ) -> Result<Vec<Vec3>, RigError> {
-        let forces = self.forces_in_flesh(body, control, eta)?;
+        self.forces_on(body, control, eta, ForceScope::All)
+    }
+
+    /// Returns the forces of [`forces_at_control`](Self::forces_at_control) on the functions of a scope; zero on others. A template acts on the
+    /// functions that its field meets alone, whatever the scope.
+    ///
+    /// # Errors
+    /// Errors of [`forces_at_control`](Self::forces_at_control).
+    pub fn forces_on(
+        &self,
+        body: &Body,
+        control: f64,
+        eta: &[f64],
+        scope: ForceScope,
+    ) -> Result<Vec<Vec3>, RigError> {
+        let forces = self.forces_in_flesh(body, control, eta, scope)?;
         forces.ok_or(RigError::Outside)
     }
 
-    /// Returns the forces of [`forces_at_control`](Self::forces_at_control); `None` for a template wholly outside the flesh.
+    /// Returns the flag of each function of a body, `[nodes]`: whether the rig needs it. Those of level 0 always act. Finer ones are chosen so
+    /// that the skin comes nearly as near to a sculpted shape as with all of them; a template needs those that its field meets at a sample.
+    ///
+    /// # Errors
+    /// Errors of [`forces`](Self::forces), except for a template outside the flesh.
+    pub fn functions(&self, body: &Body) -> Result<Vec<bool>, RigError> {
+        let coarse = body.basis().coarse_len();
+        let mut flags: Vec<bool> = (0..body.node_count()).map(|a| a < coarse).collect();
+        if let RigKind::Sculpted(sculpted) = &self.kind {
+            sculpted.mark_functions(body, &mut flags)?;
+            return Ok(flags);
+        }
+        for (control, eta) in self.states() {
+            let forces = self.forces_in_flesh(body, control, &eta, ForceScope::Own)?;
+            for (flag, f) in flags.iter_mut().zip(forces.iter().flatten()) {
+                *flag |= *f != Vec3::zeros();
+            }
+        }
+        Ok(flags)
+    }
+
+    /// Returns the control and parameters of each sample; without samples, the rig's own parameters.
+    pub(super) fn states(&self) -> Vec<(f64, Vec<f64>)> {
+        let sampled = self.samples.iter();
+        let states: Vec<_> = sampled.map(|s| (s.control, s.parameters.clone())).collect();
+        match states.is_empty() {
+            true => vec![(0.0, self.own_parameters())],
+            false => states,
+        }
+    }
+
+    /// Returns the forces of [`forces_on`](Self::forces_on); `None` for a template wholly outside the flesh.
     fn forces_in_flesh(
         &self,
         body: &Body,
         control: f64,
         eta: &[f64],
+        scope: ForceScope,
     ) -> Result<Option<Vec<Vec3>>, RigError> {
         self.check_numbers(eta)?;
         match &self.kind {
@@ -47,7 +115,7 @@ impl Rig {
                 };
                 for (index, share) in [(a, 1.0 - t), (b, t)] {
                     if share != 0.0 {
-                        let own = sculpted.forces(index, body)?;
+                        let own = sculpted.forces(index, body, scope)?;
                         let add = |(sum, f): (&mut Vec3, &Vec3)| *sum += f * (share * eta[0]);
                         sum.iter_mut().zip(own.iter()).for_each(add);
                     }
@@ -77,12 +145,26 @@ impl Rig {
     /// Errors of [`forces`](Self::forces), except for a template outside the flesh; a control that is not finite, or
     /// an array of another length. `out` is then unchanged.
     pub fn add_forces(&self, body: &Body, gamma: f64, out: &mut [Vec3]) -> Result<(), RigError> {
+        self.add_forces_on(body, gamma, ForceScope::All, out)
+    }
+
+    /// Adds the forces of [`add_forces`](Self::add_forces) on the functions of a scope.
+    ///
+    /// # Errors
+    /// Errors of [`add_forces`](Self::add_forces).
+    pub(super) fn add_forces_on(
+        &self,
+        body: &Body,
+        gamma: f64,
+        scope: ForceScope,
+        out: &mut [Vec3],
+    ) -> Result<(), RigError> {
         if !gamma.is_finite() {
             return Err(RigError::Control { value: gamma });
         }
         check_field(body, out)?;
         let eta = self.parameters(gamma);
-        if let Some(own) = self.forces_in_flesh(body, gamma, &eta)? {
+        if let Some(own) = self.forces_in_flesh(body, gamma, &eta, scope)? {
             out.iter_mut().zip(own).for_each(|(sum, f)| *sum += f);
         }
         Ok(())

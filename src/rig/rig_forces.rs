@@ -2,7 +2,7 @@
 //! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.1, eqs 14 and 15]
 
 use super::tension::{add_scaled, clamp_factors};
-use super::{Rig, RigError};
+use super::{ForceScope, Rig, RigError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::clip::FrameForces;
@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct RigForces {
     body: Arc<Body>,
     rigs: Vec<Arc<Rig>>,
+    scope: ForceScope,
     /// Controls `[f * r]`, frame by frame.
     controls: Vec<f64>,
     /// Last control of each rig and the forces there; a cache only.
@@ -44,6 +45,21 @@ impl RigForces {
         controls: Option<Vec<f64>>,
         progress: &dyn Progress,
     ) -> Result<Self, RigError> {
+        Self::with_scope(body, rigs, ForceScope::All, frames, controls, progress)
+    }
+
+    /// Builds the forces of [`new`](Self::new) on the functions of a scope.
+    ///
+    /// # Errors
+    /// Errors of [`new`](Self::new).
+    pub fn with_scope(
+        body: Arc<Body>,
+        rigs: Vec<Arc<Rig>>,
+        scope: ForceScope,
+        frames: usize,
+        controls: Option<Vec<f64>>,
+        progress: &dyn Progress,
+    ) -> Result<Self, RigError> {
         let end = |rig: &Arc<Rig>| rig.samples().last().map_or(0.0, |s| s.control);
         let controls = controls.unwrap_or_else(|| {
             let row: Vec<f64> = rigs.iter().map(end).collect();
@@ -63,7 +79,7 @@ impl RigForces {
         let mut pushing = Vec::new();
         for rig in rigs {
             let named = |error: RigError| error.in_rig(rig.name());
-            if !reaches_flesh(&rig, &body).map_err(named)? {
+            if !reaches_flesh(&rig, &body, scope).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
             let (kept, lowered) = rig.with_clamped_strengths(&body, progress).map_err(named)?;
@@ -80,6 +96,7 @@ impl RigForces {
         Ok(Self {
             body,
             rigs,
+            scope,
             controls,
             last,
             last_tension,
@@ -102,7 +119,7 @@ impl RigForces {
             return Ok(forces.clone());
         }
         let mut forces = vec![Vec3::zeros(); self.body.node_count()];
-        self.rigs[r].add_forces(&self.body, control, &mut forces)?;
+        self.rigs[r].add_forces_on(&self.body, control, self.scope, &mut forces)?;
         let forces: Arc<[Vec3]> = forces.into();
         lock()[r] = Some((control, forces.clone()));
         Ok(forces)
@@ -138,16 +155,10 @@ impl RigForces {
 
 /// Returns whether a rig reaches the flesh at one sample at least. All samples of a sculpted rig are computed here, so that none fails in a
 /// frame.
-fn reaches_flesh(rig: &Rig, body: &Body) -> Result<bool, RigError> {
-    let own = rig.own_parameters();
-    let sampled = rig.samples().iter().map(|s| (s.control, &s.parameters));
-    let mut states: Vec<(f64, &Vec<f64>)> = sampled.collect();
-    if states.is_empty() {
-        states.push((0.0, &own));
-    }
+fn reaches_flesh(rig: &Rig, body: &Body, scope: ForceScope) -> Result<bool, RigError> {
     let mut reaches = false;
-    for (control, eta) in states {
-        match rig.forces_at_control(body, control, eta) {
+    for (control, eta) in rig.states() {
+        match rig.forces_on(body, control, &eta, scope) {
             Ok(_) if rig.template().is_some() => return Ok(true),
             Ok(_) => reaches = true,
             Err(RigError::Outside) => {}

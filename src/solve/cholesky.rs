@@ -114,10 +114,17 @@ impl SparseCholesky {
 
     /// Returns the trace of the current matrix.
     pub fn trace(&self) -> f64 {
-        let starts = &self.symbolic.expanded_starts;
+        self.trace_of(|_| true)
+    }
+
+    /// Returns the sum of the diagonal entries of the nodes that count.
+    pub fn trace_of(&self, counts: impl Fn(usize) -> bool) -> f64 {
+        let (starts, order) = (&self.symbolic.expanded_starts, self.symbolic.ordering());
         // A column's rows begin with its diagonal block.
         let diagonal = |column: usize| self.values[starts[column] as usize + column % 3];
-        (0..3 * self.symbolic.node_count()).map(diagonal).sum()
+        let columns = 0..3 * self.symbolic.node_count();
+        let counted = columns.filter(|column| counts(order.order[column / 3] as usize));
+        counted.map(diagonal).sum()
     }
 
     /// Factors the current matrix.

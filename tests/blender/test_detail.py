@@ -52,6 +52,38 @@ def test_adaptive_acts_in_part(body):
     np.testing.assert_array_equal(simulate(body, adaptive=False), fine)
 
 
+def test_adaptive_follows_rigs(body):
+    """With Adapt to Rigs the functions act that a sculpted rig needs, in the clip and at rest; without rigs none."""
+    simulate(body, levels=1, adaptive=True, adapt_to="RIGS")
+    flesh = flesh_of(body)
+    coarse = len(flesh.lattice.vertices)
+    assert flesh.clip.settings.adapt == "rigs"
+    assert (np.asarray(flesh.clip.active_functions) == coarse).all()
+    body.shape_key_add(name="Basis")
+    key = body.shape_key_add(name="Swell")
+    rest = np.array([v.co for v in body.data.vertices])
+    away = np.linalg.norm(rest - rest[rest[:, 1].argmin()], axis=1)
+    offsets = 0.04 * np.exp(-((away / 0.08) ** 2))[:, None] * [0.0, -1.0, 0.0]
+    key.points.foreach_set("co", (rest + offsets).astype(np.float32).ravel())
+    body.active_shape_key_index = 1
+    bpy.context.scene.frame_set(FRAMES[0])
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    shown = simulate(body)
+    flesh = flesh_of(body)
+    (native,) = flesh.pushing.natives.values()
+    own = native.functions(flesh.body)
+    assert coarse < own.sum() < flesh.body.node_count
+    assert (np.asarray(flesh.clip.active_functions) == own.sum()).all()
+    assert "of them act" in body.thew.made.notes
+    fine = simulate(body, adaptive=False)
+    assert np.abs(shown - fine).max() < 0.02
+    # At rest the same functions act.
+    simulate(body, adaptive=True)
+    forces = flesh_of(body).rig_forces(body, None, settled=True)
+    np.testing.assert_array_equal(forces.any(axis=1) & ~own, False)
+    assert (flesh_of(body).rig_forces(body, None).any(axis=1) & ~own).any()
+
+
 def test_overlay_shows_acting_functions(body):
     """The overlay has a point for each function that acts, in the colour of its level, within the flesh and moved along with it."""
     overlay, logic = part("ui.overlay"), part("logic.fine_detail")

@@ -7,7 +7,7 @@ import pytest
 from helpers import part
 
 #: Values of names, other than their defaults.
-NAMES = {"method": "modal", "solver": "cg", "form": "vertex", "precision": "f16", "engine": "cpu", "adapt": "strain"}
+NAMES = {"method": "modal", "solver": "cg", "form": "vertex", "precision": "f16", "engine": "cpu", "adapt": "rigs"}
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_clip_kept_and_extended(body, poses, clip, tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"adapt": "rigid"}, "'none', 'strain'"),
+        ({"adapt": "rigid"}, "'none', 'strain', 'rigs'"),
         ({"adapt_strain": (0.1, 0.0, 0.1)}, "adapt_strain"),
         ({"adapt_strain": (0.1, 0.1)}, "adapt_strain"),
         ({"adapt_strain": (0.1, float("nan"), 0.1)}, "adapt_strain"),

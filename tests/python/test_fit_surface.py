@@ -59,15 +59,19 @@ def rig(arm, start, swelling):
     return thew.fit_surface(arm.body, POSE, start + swelling, gravity=OFF, steps=3, name="Swelling")
 
 
+def nearest_moves(arm, wish, weights):
+    """Returns the moves of the skin that come nearest to a wish, of all that the lattice can show, by dense algebra."""
+    indices, shares = arm.lattice.embed_surface(arm.surface)
+    embedding = np.zeros((len(arm.vertices), arm.body.dofs))
+    np.add.at(embedding, (np.arange(len(indices))[:, None], np.maximum(indices, 0)), shares)
+    embedding = np.delete(embedding, arm.body.bone_vertices, axis=1)
+    root = np.sqrt(weights)[:, None]
+    return embedding @ np.linalg.lstsq(root * embedding, root * wish, rcond=None)[0]
+
+
 def test_left_is_near_least_squares_bound(arm, rig, swelling):
     """What is left is within 0.02 of the least-squares bound of the lattice, found by dense algebra."""
-    indices, weights = arm.lattice.embed_surface(arm.surface)
-    embedding = np.zeros((len(arm.vertices), arm.body.dofs))
-    np.add.at(embedding, (np.arange(len(indices))[:, None], np.maximum(indices, 0)), weights)
-    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.bone_vertices)
-    root = np.sqrt(areas(arm))[:, None]
-    u = np.linalg.lstsq(root * embedding[:, free], root * swelling, rcond=None)[0]
-    bound = rms(arm, embedding[:, free] @ u - swelling)
+    bound = rms(arm, nearest_moves(arm, swelling, areas(arm)) - swelling)
     report = rig.report
     assert abs(report.bound - bound) < 1e-3 * report.start
     assert report.left < bound + 0.02 * report.start
@@ -136,6 +140,22 @@ def test_selection_holds_the_rest(arm, start):
     moved = np.linalg.norm(balanced(arm.body, rig.forces(arm.body, 1.0)) - start, axis=1)
     assert moved[arm.vertices[:, 0] > 0.55].max() < 0.003
     assert moved[arm.vertices[:, 0] < 0.3].mean() > 0.005
+
+
+def test_skin_beside_a_selection_moves_by_what_the_lattice_cannot_show(arm, start):
+    """Unselected skin moves hardly more than in the lattice's own least squares, which has no step at the selection's rim."""
+    select = (arm.vertices[:, 0] < 0.4).astype(float)
+    wish = np.tile([0.0, 0.01, 0.0], (len(select), 1))
+    rest = select == 0.0
+
+    def moved(offsets):
+        return np.sqrt(areas(arm)[rest] @ (offsets[rest] ** 2).sum(axis=1) / areas(arm)[rest].sum()) / 0.01
+
+    for hold in (0.05, 1.0):
+        rig = thew.fit_surface(arm.body, POSE, start + wish, select=select, hold=hold, gravity=OFF)
+        nearest = nearest_moves(arm, select[:, None] * wish, areas(arm) * (select + hold * rest))
+        assert moved(balanced(arm.body, rig.forces(arm.body, 1.0)) - start) < moved(nearest) + 0.02
+    assert moved(nearest) > 0.02
 
 
 def test_clip_and_shot_hold_the_shape(arm, rig, start, swelling, tmp_path):

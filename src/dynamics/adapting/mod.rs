@@ -2,7 +2,7 @@
 //! Adaptation: details act only where and while the flesh needs them. [capell2002, §4.7]
 //!
 //! A simulation that adapts moves a body that has some functions of its own body, the *active* ones: all of level 0, and details
-//! where flesh is strained (`strain`). At the end of a frame the set may change. Coefficients of new functions start at zero. Those
+//! where flesh is strained (`strain`) or on which rigs act (`led`). At the end of a frame the set may change. Coefficients of new functions start at zero. Those
 //! of removed ones leave the motion at once, and what they displaced is faded out of the displayed shape (`fading`). So the shape
 //! never jumps, and a step costs what its active functions cost. Without contact, details also come after each step within a frame (`within`).
 //!
@@ -12,6 +12,7 @@
 
 mod contact;
 mod fading;
+mod led;
 mod strain;
 mod switching;
 mod whole_shape;
@@ -55,7 +56,8 @@ struct KnownSet {
 pub(super) struct Adapting {
     whole: Arc<Body>,
     set: ActiveSet,
-    /// Strain above which details of each level are active.
+    criterion: Adaptation,
+    /// Strain above which details of each level are active; 1 for details on which rigs act.
     thresholds: [f64; MAX_LEVELS],
     /// The present and former sets, the latest first.
     known: Vec<KnownSet>,
@@ -76,7 +78,10 @@ impl Adapting {
         if !adapts || whole.basis().levels() == 0 {
             return None;
         }
-        let mut thresholds: [f64; MAX_LEVELS] = settings.adapt_strain.into();
+        let mut thresholds: [f64; MAX_LEVELS] = match settings.adapt {
+            Adaptation::Rigs => [1.0; MAX_LEVELS],
+            _ => settings.adapt_strain.into(),
+        };
         for level in 1..MAX_LEVELS {
             // Fine details are active only where coarser ones are.
             thresholds[level] = thresholds[level].max(thresholds[level - 1]);
@@ -84,6 +89,7 @@ impl Adapting {
         Some(Self {
             set: whole.basis().coarse_set(),
             whole: whole.clone(),
+            criterion: settings.adapt,
             thresholds,
             known: Vec::new(),
             peaks: StrainPeaks::default(),

@@ -134,6 +134,12 @@ impl StrainPeaks {
         }
     }
 
+    /// Sets the peaks.
+    pub fn set(&mut self, peaks: impl Iterator<Item = f64>) {
+        self.peaks.clear();
+        self.peaks.extend(peaks);
+    }
+
     /// Remembers the peaks of the details of a set at the end of a frame of `dt` seconds.
     pub fn remember(&mut self, set: &ActiveSet, dt: f64) {
         let kept = (-dt / MEMORY).exp();

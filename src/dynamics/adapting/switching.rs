@@ -12,7 +12,7 @@ use crate::dynamics::methods;
 use crate::dynamics::methods::stepper::NodalState;
 use crate::dynamics::sections::{SectionReader, SectionWriter};
 use crate::dynamics::shape::FleshShape;
-use crate::dynamics::{Simulation, SimulationError, SkinnedLattice};
+use crate::dynamics::{Adaptation, Simulation, SimulationError, SkinnedLattice};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
 
@@ -60,7 +60,7 @@ impl Simulation {
         }
     }
 
-    /// Changes the set of active functions at the end of a frame if the strain asks for it. `rest_forces` are those that
+    /// Changes the set of active functions at the end of a frame if the strain or the forces ask for it. `rest_forces` are those that
     /// act then, of the whole body; `dt` is the frame's duration, s. Returns whether it has
     /// changed.
     pub(in crate::dynamics) fn adapt_after(
@@ -68,7 +68,13 @@ impl Simulation {
         rest_forces: Option<&[Vec3]>,
         dt: f64,
     ) -> Result<bool, SimulationError> {
-        let Some(set) = self.wanted_set(Some(dt)) else {
+        let set = match &mut self.adapting {
+            Some(adapting) if adapting.criterion == Adaptation::Rigs => {
+                adapting.set_without_idle(rest_forces, dt)
+            }
+            _ => self.wanted_set(Some(dt)),
+        };
+        let Some(set) = set else {
             return Ok(false);
         };
         let active = |adapting: &Adapting| rest_forces.map(|f| adapting.gather(f));
@@ -116,6 +122,9 @@ impl Simulation {
     /// whose end details may leave.
     pub(super) fn wanted_set(&mut self, frame: Option<f64>) -> Option<ActiveSet> {
         let adapting = self.adapting.as_deref_mut()?;
+        if adapting.criterion != Adaptation::Strain {
+            return None;
+        }
         let relative = self.settings.method.adds_joint_shape();
         let known = adapting.known.iter().find(|k| k.set == adapting.set)?;
         let bodies = (&*adapting.whole, &*self.body, &known.measure);
@@ -243,8 +252,8 @@ impl Simulation {
         }
     }
 
-    /// Resets a simulation that adapts: with the functions of level 0, and again with the details that strain at rest asks for, level by
-    /// level. On an error the former state stays.
+    /// Resets a simulation that adapts: with the functions of level 0 and those on which rigs act, and again with the details that strain at
+    /// rest asks for, level by level. On an error the former state stays.
     pub(in crate::dynamics) fn reset_adapting(
         &mut self,
         pose: &Pose,
@@ -268,6 +277,7 @@ impl Simulation {
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         self.coarsen()?;
+        self.activate_at_rest(forces.1)?;
         self.reset_active(pose, settled, forces, progress)?;
         for _ in 0..MAX_LEVELS {
             if !settled || !self.refine_at_rest()? {

@@ -52,8 +52,9 @@ table::settings! {
         precision: Precision = Precision::F32, "", |_| true, "";
         /// Engine that shows the method "modal": "auto" (the quickest), "cpu", "gpu", or "gpu:NAME" for a device by its number or a part of its name.
         engine: EngineChoice = EngineChoice::Auto, "", |_| true, "";
-        /// Details of a body with levels that act: "none" (all of them, always) or "strain" (those where the flesh is strained
-        /// [capell2002, §4.7]; a step costs as much as these need). The method "modal" does not adapt.
+        /// Details of a body with levels that act: "none" (all of them, always), "strain" (those where the flesh is strained
+        /// [capell2002, §4.7]) or "rigs" (those on which forces of rigs act [capell2006, §4.5]). A step costs as much as these need. The
+        /// method "modal" does not adapt.
         adapt: Adaptation = Adaptation::None, "", |_| true, "";
         /// Strains above which details of levels 1, 2 and 3 act with `adapt` "strain"; below a third they leave. Smaller values are nearer to flesh
         /// with all details, and cost more.

@@ -32,7 +32,7 @@ fn other_value(field: &SettingField) -> Value {
         ("solver", _) => Value::Name("cg".into()),
         ("form", _) => Value::Name("vertex".into()),
         ("precision", _) => Value::Name("f16".into()),
-        ("adapt", _) => Value::Name("strain".into()),
+        ("adapt", _) => Value::Name("rigs".into()),
         ("engine", _) => Value::Name("gpu:7".into()),
         (_, Kind::Number | Kind::Optional) => Value::Number(3.5),
         (_, Kind::Vector) => Value::Vector([1.0, 2.0, 3.0]),

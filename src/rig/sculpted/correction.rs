@@ -10,6 +10,8 @@
 //! with the smoothness η, a number without unit. The forces `Q = Rᵀ A u` in rest axes hold the flesh there. A row of E has the nodes of one
 //! cell, so that EᵀWE lies in the pattern of A, and a solution costs one factorisation with the symbolic part of the body.
 //!
+//! Both traces are those of level 0, so that η means the same with finer functions and without them.
+//!
 //! Deviation: (23) of the paper penalises displacements from rest, which the pose alone makes large, and moves a target that is the balance
 //! already. Here u counts from the balance.
 
@@ -70,9 +72,9 @@ pub(in crate::rig) struct CorrectionSystem<'a> {
     body: &'a Body,
     turns: &'a [Mat3],
     matrix: SparseCholesky,
-    /// Values of A, and its trace.
+    /// Values of A, and its trace on level 0.
     elastic: (Vec<f64>, f64),
-    /// Values of EᵀWE, and its trace.
+    /// Values of EᵀWE, and its trace on level 0.
     goals: (Vec<f64>, f64),
     /// Sum of the goals' weights.
     total: f64,
@@ -89,7 +91,7 @@ impl<'a> CorrectionSystem<'a> {
         let body = stiffness.body();
         let mut matrix = SparseCholesky::new(body.pattern().symbolic().clone())?;
         stiffness.add_to(&mut Assembly::new(body.pattern(), &mut matrix));
-        let elastic = (matrix.values().to_vec(), matrix.trace());
+        let elastic = (matrix.values().to_vec(), coarse_trace(body, &matrix));
         Ok(Self {
             body,
             turns: stiffness.turns(),
@@ -120,7 +122,8 @@ impl<'a> CorrectionSystem<'a> {
                 }
             }
         }
-        self.goals = (self.matrix.values().to_vec(), self.matrix.trace());
+        let trace = coarse_trace(self.body, &self.matrix);
+        self.goals = (self.matrix.values().to_vec(), trace);
         self.total = total;
     }
 
@@ -165,4 +168,10 @@ impl<'a> CorrectionSystem<'a> {
         }
         forces
     }
+}
+
+/// Returns the sum of the diagonal entries of the free functions of level 0.
+fn coarse_trace(body: &Body, matrix: &SparseCholesky) -> f64 {
+    let (free, coarse) = (body.pattern().vertex_of_node(), body.basis().coarse_len());
+    matrix.trace_of(|node| (free[node] as usize) < coarse)
 }

@@ -9,8 +9,10 @@
 //! twentieth, while forces of another lattice, or tractions, miss it by more than the whole.
 
 pub(super) mod correction;
+mod functions;
 pub(super) mod placement;
 pub(super) mod points;
+mod posed;
 mod sculpt;
 pub(super) mod turns;
 
@@ -19,13 +21,11 @@ pub use sculpt::{Sculpt, SculptPoint};
 pub use turns::BoneTurn;
 
 use super::surface_fit::SurfaceFitReport;
-use super::{Parameter, ParameterKind, RigError, Spec};
+use super::{ForceScope, Parameter, ParameterKind, RigError, Spec};
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::{PosedStiffness, SimulationError};
-use crate::skeleton::BonePoses;
-use correction::CorrectionSystem;
-use placement::PlacedSculpt;
+use functions::OwnFunctions;
+use posed::PosedGoal;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The table of the kind's parameters.
@@ -56,7 +56,10 @@ pub struct SculptedRig {
 #[derive(Debug)]
 struct CachedForces {
     body: Weak<()>,
+    /// Forces on all functions.
     forces: Vec<Option<Arc<[Vec3]>>>,
+    /// The rig's own functions, with the forces on these.
+    own: Option<Arc<OwnFunctions>>,
 }
 
 impl PartialEq for SculptedRig {
@@ -102,52 +105,72 @@ impl SculptedRig {
     ///
     /// # Errors
     /// A bone that the body's skeleton lacks; a system that cannot be solved.
-    pub(super) fn forces(&self, index: usize, body: &Body) -> Result<Arc<[Vec3]>, RigError> {
-        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let identity = Arc::downgrade(body.identity());
-        if let Some(known) = &*lock()
-            && known.body.ptr_eq(&identity)
-            && let Some(forces) = &known.forces[index]
-        {
-            return Ok(forces.clone());
+    pub(super) fn forces(
+        &self,
+        index: usize,
+        body: &Body,
+        scope: ForceScope,
+    ) -> Result<Arc<[Vec3]>, RigError> {
+        if scope == ForceScope::Own && body.basis().levels() > 0 {
+            return Ok(self.own_functions(body)?.forces[index].clone());
         }
-        let forces: Arc<[Vec3]> = sculpt_forces(&self.sculpts[index], body)?.into();
-        let mut kept = lock();
-        if !kept
-            .as_ref()
-            .is_some_and(|known| known.body.ptr_eq(&identity))
-        {
-            *kept = Some(CachedForces {
-                body: identity,
-                forces: vec![None; self.sculpts.len()],
-            });
+        if let Some(forces) = self.cached(body, |known| known.forces[index].clone()) {
+            return Ok(forces);
         }
-        if let Some(known) = &mut *kept {
-            known.forces[index] = Some(forces.clone());
+        let mut forces = vec![Vec3::zeros(); body.node_count()];
+        let goals = PosedGoal::of_sculpts(&self.sculpts[index..=index], body)?;
+        if let Some(goal) = goals.iter().flatten().next() {
+            forces = goal.correction(body)?.forces;
         }
+        let forces: Arc<[Vec3]> = forces.into();
+        self.cache(body, |known| known.forces[index] = Some(forces.clone()));
         Ok(forces)
     }
-}
 
-/// Returns the forces that hold the correction of a sculpt on a body, `[nodes]`, N, rest axes.
-fn sculpt_forces(sculpt: &Sculpt, body: &Body) -> Result<Vec<Vec3>, RigError> {
-    let pose = turns::turned_pose(body.skeleton(), sculpt.turns())?;
-    let placed = PlacedSculpt::new(sculpt, body)?;
-    if sculpt.points().is_empty() {
-        return Ok(vec![Vec3::zeros(); body.node_count()]);
+    /// Returns the functions of a body with finer levels that the rig needs, with its forces on these.
+    ///
+    /// # Errors
+    /// A bone that the body's skeleton lacks; a system that cannot be solved.
+    fn own_functions(&self, body: &Body) -> Result<Arc<OwnFunctions>, RigError> {
+        if let Some(own) = self.cached(body, |known| known.own.clone()) {
+            return Ok(own);
+        }
+        let own = Arc::new(OwnFunctions::choose(&self.sculpts, body)?);
+        self.cache(body, |known| known.own = Some(own.clone()));
+        Ok(own)
     }
-    let too_far = |_| RigError::TooFar;
-    let bones = BonePoses::new(body.skeleton(), &pose).map_err(too_far)?;
-    let stiffness = PosedStiffness::new(body, &pose).map_err(|error| match error {
-        SimulationError::Solve(error) => RigError::Flesh(error),
-        _ => RigError::TooFar,
-    })?;
-    let mut system = CorrectionSystem::new(&stiffness)?;
-    system.set_goal(&placed.goal(body, &bones));
-    let u = system.solve(sculpt.smoothness())?;
-    let forces = system.forces(&u);
-    match forces.iter().flatten().all(|x| x.is_finite()) {
-        true => Ok(forces),
-        false => Err(RigError::Overflow),
+
+    /// Sets the flags of the functions of a body that the rig needs.
+    ///
+    /// # Errors
+    /// A bone that the body's skeleton lacks; a system that cannot be solved.
+    pub(super) fn mark_functions(&self, body: &Body, flags: &mut [bool]) -> Result<(), RigError> {
+        if body.basis().levels() > 0 {
+            let own = self.own_functions(body)?;
+            own.set.functions().for_each(|a| flags[a as usize] = true);
+        }
+        Ok(())
+    }
+
+    /// Returns what is known for a body.
+    fn cached<T>(&self, body: &Body, read: impl Fn(&CachedForces) -> Option<T>) -> Option<T> {
+        let identity = Arc::downgrade(body.identity());
+        let kept = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.as_ref().filter(|k| k.body.ptr_eq(&identity))?;
+        read(known)
+    }
+
+    /// Keeps what has been found for a body, and forgets other bodies.
+    fn cache(&self, body: &Body, write: impl FnOnce(&mut CachedForces)) {
+        let identity = Arc::downgrade(body.identity());
+        let mut kept = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.take().filter(|k| k.body.ptr_eq(&identity));
+        let mut known = known.unwrap_or_else(|| CachedForces {
+            body: identity,
+            forces: vec![None; self.sculpts.len()],
+            own: None,
+        });
+        write(&mut known);
+        *kept = Some(known);
     }
 }

@@ -75,14 +75,6 @@ impl<'a> SculptPlacement<'a> {
 }
 
 impl PlacedSculpt {
-    /// Places the points of a sculpt on a body.
-    ///
-    /// # Errors
-    /// A bone that the body's skeleton lacks.
-    pub fn new(sculpt: &Sculpt, body: &Body) -> Result<Self, RigError> {
-        SculptPlacement::new(body).place(sculpt)
-    }
-
     /// Returns the goal at a pose: offsets turn with the skin.
     pub fn goal(self, body: &Body, bones: &BonePoses) -> SkinGoal {
         let turned = |(v, offset): (usize, &Vec3)| bones.rotation(body.skin().row(v)) * offset;

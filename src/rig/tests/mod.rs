@@ -3,6 +3,7 @@
 
 mod compliance;
 mod files;
+mod functions;
 mod guides;
 mod tension;
 

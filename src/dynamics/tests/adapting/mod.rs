@@ -5,6 +5,7 @@ use super::*;
 
 mod contact;
 mod fading;
+mod led;
 mod strain;
 mod subsets;
 mod switching;

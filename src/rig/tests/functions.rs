@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Functions of bodies with finer levels that rigs need: where they are, how many, and what they gain.
+
+use super::*;
+use crate::body::BodySettings;
+use crate::dynamics::{Adaptation, Method, Simulation, SimulationSettings};
+use crate::elasticity::Material;
+use crate::lattice::{EncloseSettings, Lattice};
+use crate::progress::Silent;
+use crate::skeleton::{Pose, Skeleton, SkinWeights};
+use crate::surface::Surface;
+use std::f64::consts::TAU;
+use std::sync::{Arc, OnceLock};
+
+/// Returns a tube of flesh around two bones along z, with skin finer than its lattice.
+fn tube(basis_levels: usize) -> Arc<Body> {
+    const RINGS: u32 = 40;
+    const AROUND: u32 = 24;
+    let ring = |k: u32| {
+        let along = f64::from(k) / f64::from(RINGS - 1);
+        let radius = if k == 0 || k == RINGS - 1 { 0.05 } else { 0.1 };
+        (0..AROUND).map(move |j| {
+            let (s, c) = (TAU * f64::from(j) / f64::from(AROUND)).sin_cos();
+            Vec3::new(radius * c, radius * s, along)
+        })
+    };
+    let mut vertices: Vec<Vec3> = (0..RINGS).flat_map(ring).collect();
+    vertices.extend([Vec3::zeros(), Vec3::z()]);
+    let at = |k: u32, j: u32| k * AROUND + j % AROUND;
+    let mut triangles = Vec::new();
+    for j in 0..AROUND {
+        let ends = RINGS * AROUND;
+        triangles.push([ends, at(0, j + 1), at(0, j)]);
+        triangles.push([ends + 1, at(RINGS - 1, j), at(RINGS - 1, j + 1)]);
+        for k in 0..RINGS - 1 {
+            triangles.push([at(k, j), at(k, j + 1), at(k + 1, j + 1)]);
+            triangles.push([at(k, j), at(k + 1, j + 1), at(k + 1, j)]);
+        }
+    }
+    let rows = vertices.iter().map(|x| {
+        let upper = ((x.z - 0.4) / 0.2).clamp(0.0, 1.0);
+        [(0, 1.0 - upper), (1, upper)]
+    });
+    let skin = SkinWeights::from_rows(2, rows).unwrap();
+    let surface = Arc::new(Surface::new(vertices, triangles).unwrap());
+    let names = vec!["lower".into(), "upper".into()];
+    let heads = vec![Vec3::z() * 0.05, Vec3::z() * 0.5];
+    let tails = vec![Vec3::z() * 0.5, Vec3::z() * 0.95];
+    let skeleton = Skeleton::new(names, vec![None, Some(0)], heads, tails);
+    let skeleton = Arc::new(skeleton.unwrap());
+    let settings = EncloseSettings {
+        cells_across: 8.0,
+        ..Default::default()
+    };
+    let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent);
+    let lattice = Arc::new(lattice.unwrap());
+    let options = BodySettings {
+        region_weights: Some(skin),
+        basis_levels,
+        level: basis_levels.max(1),
+        ..Default::default()
+    };
+    let material = Material::default();
+    let body = Body::new(&surface, &skeleton, &lattice, material, &options, &Silent);
+    Arc::new(body.unwrap())
+}
+
+fn rest() -> Pose {
+    Pose::rest(2)
+}
+
+/// Returns the wish of a bump on one side of the tube, m: narrower than a cell.
+fn bump(body: &Body) -> Vec<Vec3> {
+    let wish = |x: &Vec3| {
+        let away = (x - Vec3::new(0.1, 0.0, 0.75)).norm() / 0.05;
+        Vec3::x() * (0.01 * (-away * away).exp())
+    };
+    body.surface().vertices().iter().map(wish).collect()
+}
+
+/// Returns the body with one level, and the rig of the bump.
+fn bumped() -> &'static (Arc<Body>, Rig) {
+    static BUMPED: OnceLock<(Arc<Body>, Rig)> = OnceLock::new();
+    BUMPED.get_or_init(|| {
+        let body = tube(1);
+        let skin = skin(&body, None, Adaptation::None);
+        let target: Vec<Vec3> = skin.iter().zip(bump(&body)).map(|(p, d)| p + d).collect();
+        let settings = SurfaceFitSettings {
+            gravity: Vec3::zeros(),
+            ..Default::default()
+        };
+        let target = SurfaceTarget::Vertices(&target);
+        let rig = fit_surface(&body, &rest(), target, &settings, &Silent).unwrap();
+        (body, rig)
+    })
+}
+
+/// Returns the skin at rest under forces in a motion that adapts.
+fn skin(body: &Arc<Body>, forces: Option<&[Vec3]>, adapt: Adaptation) -> Vec<Vec3> {
+    let settings = SimulationSettings {
+        adapt,
+        gravity: Vec3::zeros(),
+        ..SimulationSettings::for_method(Method::Warped)
+    };
+    let mut sim = Simulation::new(body.clone(), settings).unwrap();
+    sim.reset(&rest(), true, forces).unwrap();
+    let embedding = body.embedding();
+    let places = sim.lattice_positions();
+    (0..embedding.len())
+        .map(|v| embedding.position(v, places))
+        .collect()
+}
+
+/// Few functions are chosen, all near the bump, and with them alone the skin comes nearly as near as with all.
+#[test]
+fn few_functions_gain_most() {
+    let (body, rig) = bumped();
+    let (coarse, flags) = (body.basis().coarse_len(), rig.functions(body).unwrap());
+    assert!(flags[..coarse].iter().all(|own| *own));
+    let own: Vec<usize> = (coarse..flags.len()).filter(|&a| flags[a]).collect();
+    let share = own.len() as f64 / (flags.len() - coarse) as f64;
+    assert!(!own.is_empty() && share < 0.2, "{share}");
+    let centres = body.basis().centres();
+    let away = |a: usize| (centres[a] - Vec3::new(0.1, 0.0, 0.75)).norm();
+    let size = body.size();
+    assert!(own.iter().all(|&a| away(a) < 0.35 * size));
+
+    let forces = |body: &Body, scope| rig.forces_on(body, 1.0, &[1.0], scope).unwrap();
+    let left = |skin: Vec<Vec3>| {
+        let missed = skin.iter().zip(body.surface().vertices()).zip(bump(body));
+        missed
+            .map(|((p, x), d)| (p - x - d).norm_squared())
+            .sum::<f64>()
+            .sqrt()
+    };
+    let adapted = forces(body, ForceScope::Own);
+    for (a, f) in adapted.iter().enumerate() {
+        assert!(flags[a] || *f == Vec3::zeros());
+    }
+    let plain = tube(0);
+    let none = left(skin(
+        &plain,
+        Some(&forces(&plain, ForceScope::All)),
+        Adaptation::None,
+    ));
+    let all = left(skin(
+        body,
+        Some(&forces(body, ForceScope::All)),
+        Adaptation::None,
+    ));
+    let some = left(skin(body, Some(&adapted), Adaptation::Rigs));
+    assert!(all < 0.7 * none, "{all} {none}");
+    let missed = (some - all) / (none - all);
+    assert!(missed < 0.2, "{missed}: {none} {some} {all}");
+}
+
+/// The functions are the same for any mesh of the character and in files, and without finer levels all are needed.
+#[test]
+fn functions_follow_the_rig() {
+    let (body, rig) = bumped();
+    let flags = rig.functions(body).unwrap();
+    let text = format_rigs(std::slice::from_ref(rig)).unwrap();
+    let again = parse_rigs("rigs", &text).unwrap();
+    assert_eq!(again[0].functions(body).unwrap(), flags);
+    let plain = tube(0);
+    assert_eq!(
+        rig.functions(&plain).unwrap(),
+        vec![true; plain.node_count()]
+    );
+    let scopes = [ForceScope::All, ForceScope::Own];
+    let [all, own] = scopes.map(|scope| rig.forces_on(&plain, 1.0, &[1.0], scope).unwrap());
+    assert_eq!(all, own);
+    // Half the offsets need the same functions, whose forces are half as large.
+    let half = rig.forces_on(body, 0.5, &[1.0], ForceScope::Own).unwrap();
+    let whole = rig.forces_on(body, 1.0, &[1.0], ForceScope::Own).unwrap();
+    for (h, w) in half.iter().zip(&whole) {
+        assert!((h * 2.0 - w).norm() <= 1e-12 * w.norm());
+    }
+}
+
+/// A template needs the functions that its field meets, at any of its samples, and none of finer levels where it misses the flesh.
+#[test]
+fn template_needs_functions_in_its_field() {
+    let (body, _) = bumped();
+    let coarse = body.basis().coarse_len();
+    let template = Template::new(TemplateKind::Bump, &[0.05, 1e4]).unwrap();
+    let guide = |x: f64| {
+        let frame = frame_at(Vec3::new(x, 0.0, 0.75));
+        Guide::free(frame, [0.0; 6]).unwrap()
+    };
+    let rig = Rig::new("Bump", template, guide(0.08), Vec::new()).unwrap();
+    let flags = rig.functions(body).unwrap();
+    let forces = rig.forces(body, &rig.own_parameters()).unwrap();
+    for (a, f) in forces.iter().enumerate() {
+        assert_eq!(flags[a], a < coarse || *f != Vec3::zeros());
+    }
+    let finer = flags[coarse..].iter().filter(|own| **own).count();
+    assert!(finer > 0 && finer < (flags.len() - coarse) / 4, "{finer}");
+    let outside = Rig::new("Far", template, guide(9.0), Vec::new()).unwrap();
+    let flags = outside.functions(body).unwrap();
+    assert!(
+        flags
+            .iter()
+            .enumerate()
+            .all(|(a, own)| *own == (a < coarse))
+    );
+}
