@@ -34,7 +34,7 @@
 //! | `method`, `methods` | names of the methods of motion, and their steppers |
 //! | `equilibrium`, `stiffness` | static balances and their inverse; the stiffness at a pose |
 //! | `adaptation`, `adapting` | details that come and go with the strain |
-//! | `forces`, `firmness` | gravity and external forces; stiffness that is led from frame to frame |
+//! | `forces`, `firmness`, `tensing` | gravity and external forces; stiffness that is led from frame to frame |
 //! | `pins` | points of the flesh held at targets |
 //! | `dynamic_bones` | bones that follow their flesh |
 //! | `skinned` | the lattice as the bones alone carry it |
@@ -84,6 +84,7 @@ mod softness;
 mod state;
 mod stiffness;
 mod stored;
+mod tensing;
 mod touching;
 mod volume;
 

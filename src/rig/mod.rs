@@ -31,7 +31,7 @@
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `evaluation` | generalised forces of a rig of any kind at a control, and their derivatives |
-//! | `tension` | stiffness of the flesh, led by rigs |
+//! | `tension`, `cell_means` | stiffness of the flesh, led by rigs; means over the flesh of cells |
 //! | `compliance`, `folding` | displacement of the flesh by a rig, and the strengths up to which no flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
 //! | `fit` | parameters, or the pose, that bring points of the skin to targets |
@@ -42,6 +42,7 @@
 //! A rig's parameters η are its template's, then its guide's, in a fixed order and by name. Its generalised forces
 //! `Q_i = ∫_Ω f φ_i` are in rest axes; dynamics turns them with the flesh, once. Forces of several rigs add up.
 
+mod cell_means;
 mod compliance;
 mod error;
 mod evaluation;

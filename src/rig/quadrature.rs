@@ -12,8 +12,8 @@
 //! guide.
 
 use super::GuideFrame;
+use super::cell_means::mean_over_cells;
 use super::field::{ForceField, MAX_PARAMETERS, ParameterValues};
-use super::tension::mean_over_cells;
 use crate::body::{Body, Brick};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;

@@ -67,6 +67,25 @@ def test_simulation_follows_factors(body):
     np.testing.assert_array_equal(other.stiffness, factors)
 
 
+def test_firm_flesh_touches(body):
+    """Contact works on flesh whose stiffness changes: a block that presses into it meets more force."""
+    corners = np.array([[x, y, z] for z in (0.0, 0.1) for y in (-0.05, 0.05) for x in (0.2, 0.3)])
+    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+    block = thew.Surface(corners, [[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)])
+    motion = np.tile(np.eye(4), (8, 1, 1))
+    motion[:, 2, 3] = np.linspace(0.105, 0.085, 8)
+    block = thew.Collider(block, motion=motion)
+    poses = np.tile(np.eye(4), (8, 2, 1, 1))
+    rig, on = firm_rig(20.0), np.ones((8, 1))
+
+    def dent(**keywords):
+        clip = thew.simulate(body, poses, 24.0, contact=thew.Contact(self_contact=False), colliders=[block], **keywords)
+        assert len(clip.contacts(7)) > 0
+        return np.linalg.norm(clip.contacts(7).forces, axis=1).sum()
+
+    assert dent(rigs=[rig], controls=on) > 1.5 * dent()
+
+
 def test_bad_firmness_is_refused(body):
     sim = thew.Simulation(body)
     with pytest.raises(thew.InputError, match="one per cell"):
