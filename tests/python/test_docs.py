@@ -15,7 +15,10 @@ METHODS = sorted((ROOT / "docs" / "methods").glob("*.md"))
 ALONE = [
     *METHODS,
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("choosing-a-method", "files", "python", "rigging", "rigs-from-shapes", "modal-warping")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("choosing-a-method", "files", "python", "rigging", "rigs-from-shapes", "modal-warping")
+    ),
 ]
 #: Pages whose blocks go on from the ones before, as they say.
 IN_ORDER = {"python.md"}
