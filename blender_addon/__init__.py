@@ -39,6 +39,7 @@ from .ui import (
     limb_panel,
     map_overlay,
     overlay,
+    pair_list,
     panels,
     pin_overlay,
     pin_panel,
@@ -65,7 +66,7 @@ OVERLAYS = [
 ]
 
 PARTS = (
-    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, export_panel, handlers, fbx,
+    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, export_panel, pair_list, handlers, fbx,
     *OVERLAYS, cli,
 )  # fmt: skip
 

@@ -72,7 +72,7 @@ class CopyReport:
     def message(self, target: bpy.types.Object) -> str:
         """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
-        errors = [f"the skins are apart by {join_few(self.errors, MAX_ERRORS)}"] if self.errors else []
+        errors = [join_few(self.errors, MAX_ERRORS)] if self.errors else []
         where = ", ".join([*(f"“{name}”" for name in self.limbs), *([self.bones] if self.bones else []), *errors])
         return (
             "; ".join(
@@ -152,7 +152,7 @@ def plan_rigs(
             report.bones = link.message()
             try:
                 planned.append(link.plan(rig, attachment))
-                report.errors.append(f"{link.error_text(rig)} at “{rig.name}”")
+                report.errors.append(f"{link.error_text(rig)} apart at “{rig.name}”")
             except core().CorrespondenceError as error:
                 report.omissions.append(f"“{rig.name}” is left out: {sentence(str(error)).rstrip('.')}")
         else:

@@ -106,20 +106,7 @@ class CharacterLink:
 
     def error(self, rig: ThewRig) -> float:
         """Returns how far the skins are apart where a rig acts, metres on the target. Raises a `Refusal` for one that hangs on nothing."""
-        flesh = self.here.flesh
-        skin = np.asarray(flesh.surface.vertices)
-        if rig.kind == "SCULPTED":
-            points, offsets, _ = sculpted_rigs.whole_shape(rig.sculpt)
-            points, weights = flesh.place.points(points), np.linalg.norm(offsets, axis=1)
-            _, _, faces = flesh.surface.closest_point(points)
-            near = self.distances[np.asarray(flesh.surface.triangles)[faces]].mean(axis=1)
-            return float(np.average(near, weights=weights if weights.any() else None)) if len(near) else 0.0
-        attachment = checked_attachment(self.here, rig)
-        row = native_parameters(attachment.names, values_of(rig), self.here.unit, rig.strength_by == "YIELD")
-        centre = np.asarray(attachment.native(core(), {**row, "strength": 1.0}).frame(flesh.body))[:3, 3]
-        away = np.linalg.norm(skin - centre, axis=1)
-        reach = max(sum(row[name] for name in size_names(attachment.template)), 1.01 * away.min())
-        return float(np.average(self.distances, weights=np.clip(1.0 - (away / reach) ** 2, 0.0, None) ** 2))
+        return float(np.average(self.distances, weights=REACHES_BY_KIND[rig.kind](self.here, rig)))
 
     def error_text(self, rig: ThewRig) -> str:
         """Returns how far the skins are apart where a rig acts, as a length of the scene."""
@@ -186,6 +173,31 @@ class CharacterLink:
         pairs = zip(self.bone_names(), self.native.pairs, strict=True)
         there = armature_of(self.there.obj).data.bones
         return {source: (partner, BoneTurn(self, *indices)) for (source, partner), indices in pairs if partner in there}
+
+
+def force_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:
+    """Returns how much a force field tells of each vertex of the skin, [n]: as it fades with the distance; at least the nearest one."""
+    attachment, skin = checked_attachment(side, rig), np.asarray(side.flesh.surface.vertices)
+    row = native_parameters(attachment.names, values_of(rig), side.unit, rig.strength_by == "YIELD")
+    centre = np.asarray(attachment.native(core(), {**row, "strength": 1.0}).frame(side.flesh.body))[:3, 3]
+    away = np.linalg.norm(skin - centre, axis=1)
+    reach = max(sum(row[name] for name in size_names(attachment.template)), 1.01 * away.min())
+    return np.clip(1.0 - (away / reach) ** 2, 0.0, None) ** 2
+
+
+def sculpt_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:
+    """Returns how much a sculpted rig tells of each vertex of the skin, [n]: by the offsets of its points, each at the nearest skin."""
+    surface = side.flesh.surface
+    found, (points, offsets, _) = np.zeros(len(surface.vertices)), sculpted_rigs.whole_shape(rig.sculpt)
+    if len(points):
+        _, _, faces = surface.closest_point(side.flesh.place.points(points))
+        for corner in np.asarray(surface.triangles)[faces].T:
+            np.add.at(found, corner, np.linalg.norm(offsets, axis=1))
+    return found if found.any() else np.ones(len(found))
+
+
+#: Weights of the skin's vertices where a rig acts, by its kind.
+REACHES_BY_KIND = {"FORCE": force_reach, "SCULPTED": sculpt_reach}
 
 
 class BoneTurn:

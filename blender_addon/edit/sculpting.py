@@ -28,6 +28,9 @@ from .posed_character import PosedCharacter
 #: Methods whose balance a fit follows. Others are linear or balance amplitudes: flesh at rest is warped there.
 FITTED_METHODS = {"hyperelastic", "warped", "blended", "nonlinear", "linearised", "neohookean"}
 
+#: Change of the skin of a bone, over the largest of any bone, from which it counts as changed.
+MIN_CHANGE = 0.1
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -66,7 +69,7 @@ def shape_of_mesh(stand: PosedCharacter, sculpt: bpy.types.Object, view_layer: b
     if world.shape != np.shape(shown):
         raise Refusal(
             f"{describe(sculpt)} has {len(world)} vertices and {describe(stand.obj)} {len(shown)}: sculpt a copy of the "
-            "mesh, with the same vertices"
+            "mesh, with the same vertices, or press Rig from Mesh"
         )
     if not np.isfinite(world).all():
         raise Refusal(f"{describe(sculpt)} has vertices that are not numbers: make it again")
@@ -114,9 +117,10 @@ def statics(flesh) -> tuple[str, Any]:
     return settings.method if settings.method in FITTED_METHODS else "warped", settings.simulation.gravity
 
 
-def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
-    """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
-    flesh, (method, gravity) = stand.flesh, statics(stand.flesh)
+def resting_flesh(stand: PosedCharacter, view_layer, method: str = "") -> RestingFlesh:
+    """Returns the flesh in balance at the present pose, pushed by the rigs at their controls; `method`: another one than its own."""
+    flesh, (own, gravity) = stand.flesh, statics(stand.flesh)
+    method = method or own
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
     others = flesh.rig_forces(stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)
@@ -169,9 +173,18 @@ def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:
 
 
 def proposed_bone(stand: PosedCharacter, rig: ThewRig) -> str:
-    """Returns the bone that turns most in the pose of a rig; one without a bone above only where no other turns: it turns the whole
-    character.
+    """Returns the bone that turns most in the pose of a rig, of those at the skin that it changes or next to them.
+
+    A bone without one above turns the whole character and is taken only where no other turns.
     """
-    character, found = stand.flesh.character, sculpted_rigs.widest_turns(rig.sculpt)
-    roots = {name for name, parent in zip(character.bones, stand.flesh.skeleton.parents, strict=True) if parent < 0}
-    return next((bone for bone in found if bone not in roots), next(iter(found), ""))
+    names, parents = stand.flesh.character.bones, np.asarray(stand.flesh.skeleton.parents)
+    _, offsets, bones = sculpted_rigs.whole_shape(rig.sculpt)
+    lengths = np.linalg.norm(offsets, axis=1)
+    changes = np.array([lengths[[bone == name for bone in bones]].sum() for name in names])
+    changed = changes > MIN_CHANGE * changes.max(initial=0.0)
+    near, roots = changed.copy(), parents < 0
+    near[~roots] |= changed[parents[~roots]]
+    near[parents[changed & ~roots]] = True
+    found = [name for name in sculpted_rigs.widest_turns(rig.sculpt) if name in names]
+    places = {name: i for i, name in enumerate(names)}
+    return min(found, key=lambda name: (roots[places[name]], not near[places[name]]), default="")

@@ -47,6 +47,19 @@ class Picker:
         size = np.linalg.norm(normal)
         return normal / size if size > 0.0 else normal
 
+    def normals(self) -> np.ndarray:
+        """Returns the unit normals of all triangles, [t, 3]; zero for those without area."""
+        a, b, c = (self.vertices[column] for column in self.triangles.T)
+        normals = np.cross(b - a, c - a)
+        return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+
+    def vertex_normals(self) -> np.ndarray:
+        """Returns unit normals of the vertices, [n, 3], means of those of their triangles; zero for vertices without any."""
+        found, normals = np.zeros_like(self.vertices), self.normals()
+        for column in self.triangles.T:
+            np.add.at(found, column, normals)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
+
     def ray(self, origin: np.ndarray, direction: np.ndarray, least: float = 0.0) -> Hit | None:
         """Returns the first hit of a ray farther than `least` away, on either side of triangles."""
         return self.rays(origin, [direction], least)[0]

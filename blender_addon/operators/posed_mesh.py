@@ -59,8 +59,8 @@ class THEW_OT_rig_from_mesh(PairTool, bpy.types.Operator):
     keyed: option(
         BoolProperty,
         "Key the Pose",
-        "Insert keys for the found pose at this frame. Auto Keying does so too; without keys another frame loses it",
-        default=False,
+        "Insert keys for the found pose at this frame, if the armature is animated: another frame would lose it",
+        default=True,
     )
 
     def invoke(self, context, event):
@@ -131,9 +131,9 @@ class THEW_OT_rig_from_mesh(PairTool, bpy.types.Operator):
             raise Refusal(self.by_hand)
         check_features(vertices, describe(other))
         with posed_meshes.PoseEdit(stand, view_layer) as found:
-            left = found.find(vertices, places)
+            left = found.find(vertices, places) if posed.same else found.find_on(vertices, places, posed)
             native = posed_meshes.fit(found.stand, posed, self.steps, select, view_layer)
-        if self.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
+        if self.keyed and posing.is_animated(found.armature):
             posing.key_pose(found.armature, found.before)
         text = self.add_rig(found.stand, native, view_layer)
         rigging.show_edit(context, obj)
@@ -146,6 +146,8 @@ class THEW_OT_rig_from_mesh(PairTool, bpy.types.Operator):
         report, unit = native.report, stand.flesh.place.metres_per_unit
         if not native.forces(stand.flesh.body, 1.0).any():
             return "In that pose the flesh has its shape already, and no rig is made."
+        if report.left >= report.start:
+            return "In that pose no rig brings the skin nearer, and none is made: undo, and click more features where bones turn."
         rig = sculpting.add(stand, native)
         bone = sculpting.drive(stand, rig, self.bone) if self.driven else ""
         view_layer.update()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ..edit import limb_rigs
 from ..edit.limb_guides import LimbOwner
@@ -20,7 +20,7 @@ from ..saved.retargeting import ThewBonePair
 from ..scene import windows
 from ..scene.colours import write_colours
 from ..scene.reading import armature_of
-from ..ui import ghost_overlay
+from ..ui import ghost_overlay, pair_list
 from .limbs import other_mesh
 from .operator_bases import QuickJob, fresh_property
 
@@ -71,6 +71,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         default="NONE",
     )
     pairs: CollectionProperty(type=ThewBonePair, options={"SKIP_SAVE"})
+    active_pair: IntProperty(name="Pair", description="Pair chosen in the list", options={"SKIP_SAVE", "HIDDEN"})
 
     #: Choices whose map is shown, and (name, error in words) of each rig. The panel of the last operator shows none.
     shown, errors = (), ()
@@ -110,12 +111,9 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         row = layout.row()
         row.prop(self, "names")
         row.prop(self, "swap")
-        armatures = [armature_of(each) for each in (other_mesh(context, obj, self.source), obj)]
-        column = layout.column(align=True)
-        for pair in self.pairs:
-            row = column.row(align=True)
-            for end, armature in zip(("source", "target"), armatures, strict=True):
-                row.prop_search(pair, end, armature.data, "bones", text="")
+        pair_list.armatures[:] = [armature_of(each) for each in (other_mesh(context, obj, self.source), obj)]
+        rows = min(max(len(self.pairs), 1), pair_list.MAX_ROWS)
+        layout.template_list("THEW_UL_bone_pairs", "", self, "pairs", self, "active_pair", rows=rows, maxrows=rows)
         count = len(obj.thew.landmarks)
         if count:
             layout.prop(self, "landmarks", text=plural(count, "Landmark"))

@@ -52,6 +52,12 @@ def restore(armature: bpy.types.Object, before: dict[str, Matrix]) -> None:
         armature.pose.bones[name].matrix_basis = local
 
 
+def is_animated(armature: bpy.types.Object) -> bool:
+    """Returns whether keys pose an armature, so that another frame loses a pose without keys."""
+    data = armature.animation_data
+    return data is not None and (data.action is not None or len(data.nla_tracks) > 0)
+
+
 def key_pose(armature: bpy.types.Object, bones) -> None:
     """Inserts keys for the rotation and the place of bones at the present frame."""
     for name in bones:

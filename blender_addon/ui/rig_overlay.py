@@ -22,8 +22,12 @@ from .viewing import Drawing, Overlay, draw_all
 
 ACTIVE_COLOUR, OTHER_COLOUR = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
 OFF_COLOUR, PROBLEM_COLOUR = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
-#: Size of a sculpted rig's point in pixels.
-POINT_SIZE = 3.5
+#: Kinds of rigs that are drawn only while they are active: hundreds of points would hide the skin.
+DRAWN_WHEN_ACTIVE = {"SCULPTED"}
+#: Number of points of a sculpted rig that are drawn: some thousand hide the skin. And their size in pixels.
+MAX_POINTS, POINT_SIZE = 400, 3.0
+#: Length of an offset, over the largest, below which a point holds the skin still and has no line.
+HOLDING_SHARE = 0.05
 GHOST_COLOUR = (0.4, 1.0, 0.7, 0.95)
 
 #: Results of `rest_shape` by its arguments: (body, result).
@@ -49,8 +53,8 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM_COLOUR if rig.problem else OFF_COLOUR if not on else ACTIVE_COLOUR if chosen else OTHER_COLOUR
-        if rig.kind == "SCULPTED" and not chosen:
-            continue  # hundreds of points would hide the skin
+        if rig.kind in DRAWN_WHEN_ACTIVE and not chosen:
+            continue
         found.append((lines, colour, 2.0 if chosen else 1.2))
         found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0 if guide.ndim == 3 else POINT_SIZE))
     return found
@@ -91,18 +95,21 @@ def rig_lines(
 def sculpt_lines(
     flesh: Flesh, rig, _attachment, control: float, maps: np.ndarray, _mesh
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns what a sculpted rig holds: (the offset of each of its points at the control [m, 2, 3], the points [m, 3]), Blender's world.
+    """Returns what a sculpted rig holds: (the offsets of points that it moves, at the control [m, 2, 3], all points [k, 3]), Blender's
+    world. They are the first `MAX_POINTS`, which lie farthest apart.
 
     maps: T_b [b, 4, 4], which carry each point with its bone.
     """
-    points, offsets, names = sculpted_rigs.whole_shape(rig.sculpt)
+    points, offsets, names = (each[:MAX_POINTS] for each in sculpted_rigs.whole_shape(rig.sculpt))
     places = {name: i for i, name in enumerate(flesh.character.bones)}
     known = np.array([name in places for name in names], dtype=bool)
     own = maps[[places[name] for name in names if name in places]].reshape(-1, 4, 4)
     points, offsets = points[known], offsets[known]
     shown = np.einsum("pij,pj->pi", own[:, :3, :3], points) + own[:, :3, 3]
     moved = np.einsum("pij,pj->pi", own[:, :3, :3], offsets) * np.clip(control, 0.0, 1.0)
-    return np.stack([shown, shown + moved], axis=1), shown
+    lengths = np.linalg.norm(offsets, axis=1)
+    ends = np.stack([shown, shown + moved], axis=1)
+    return ends[lengths > HOLDING_SHARE * lengths.max(initial=0.0)], ends[:, 1]
 
 
 #: Drawing function of a rig, by its kind.

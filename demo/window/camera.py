@@ -19,6 +19,8 @@ PANELS = ("ui.panels", "ui.rig_panel", "ui.limb_panel", "ui.pin_panel", "ui.hand
 
 #: Smallest difference of a pixel that counts as changed: above that of a dialog's shadow at its edge.
 CHANGE = 24
+#: Steps of the mouse wheel from the top of the sidebar to its end; more do nothing.
+LIST_SCROLLS = 40
 #: Pixels of the view that stay around a dialog.
 MARGIN = 6
 
@@ -141,3 +143,12 @@ def _sidebar_panels(module) -> list[type]:
     """Returns the panels of a module that stand in the sidebar of the 3D view."""
     found = [each for each in module.CLASSES if getattr(each, "bl_region_type", "") == "UI"]
     return [each for each in found if issubclass(each, bpy.types.Panel)]
+
+
+def scroll_down() -> None:
+    """Scrolls the sidebar to its end."""
+    side = view3d("UI")
+    with bpy.context.temp_override(**side):
+        for _ in range(LIST_SCROLLS):
+            bpy.ops.view2d.scroll_down(page=False)
+    side["region"].tag_redraw()

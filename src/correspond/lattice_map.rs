@@ -38,8 +38,9 @@ const TIE_SHARE: f64 = 1e-6;
 
 /// A point of the source's skin and its place on the target.
 pub(super) struct Landmark {
-    /// Lattice vertices and their weights.
-    pub row: Vec<(usize, f64)>,
+    /// Corners of its triangle: the share of each, and its lattice vertices with their weights. Corners may lie in cells that share
+    /// no entries of the matrix, so each is pulled by itself.
+    pub corners: Vec<(f64, Vec<(usize, f64)>)>,
     pub place: Vec3,
 }
 
@@ -200,14 +201,14 @@ impl<'a> LatticeFit<'a> {
         weight: f64,
         forces: &mut [Vec3],
     ) {
+        let place = |row: &[(usize, f64)]| row.iter().map(|&(a, w)| start[a] * w).sum::<Vec3>();
         for landmark in landmarks {
-            let own: Vec3 = landmark.row.iter().map(|&(a, w)| start[a] * w).sum();
-            self.pull(
-                &landmark.row,
-                &(Mat3::identity() * weight),
-                landmark.place - own,
-                forces,
-            );
+            let corners = landmark.corners.iter();
+            let own: Vec3 = corners.map(|(share, row)| place(row) * *share).sum();
+            for (share, row) in &landmark.corners {
+                let block = Mat3::identity() * (weight * share);
+                self.pull(row, &block, landmark.place - own, forces);
+            }
         }
     }
 

@@ -349,7 +349,7 @@ fn check_landmarks(
     Ok(())
 }
 
-/// Returns landmarks as rows of the source's lattice, and places on the target's skin.
+/// Returns landmarks as corners in the source's lattice, and places on the target's skin.
 fn placed_landmarks(
     source: &Body,
     embedding: &Embedding,
@@ -359,7 +359,7 @@ fn placed_landmarks(
     let place = |[from, to]: &[Vec3; 2]| {
         let foot = points::SkinFoot::new(source, *from);
         Some(Landmark {
-            row: foot.row(embedding),
+            corners: foot.corner_rows(embedding),
             place: skin.nearest(*to)?.point,
         })
     };

@@ -70,6 +70,13 @@ impl SkinFoot {
         row
     }
 
+    /// Returns the corners of the triangle: the share of each, and its lattice vertices with their weights.
+    pub fn corner_rows(&self, embedding: &Embedding) -> Vec<(f64, Vec<(usize, f64)>)> {
+        let near = self.corners.iter().filter(|(_, share)| *share > 0.0);
+        near.map(|&(v, share)| (share, embedding.row(v as usize).collect()))
+            .collect()
+    }
+
     /// Returns the triangle of the surface as given, and the shares of its corners.
     pub fn face(&self) -> (u32, [f64; 3]) {
         let shares = self.corners.map(|(_, share)| share.max(0.0));

@@ -616,6 +616,29 @@ fn landmarks_pull_the_map() {
     assert!(away < 0.35 * (from - to).norm(), "{away}");
 }
 
+/// Landmarks inside large triangles, whose corners lie in several cells, are solved: on the same character all stay where they are.
+#[test]
+fn landmarks_inside_triangles_are_solved() {
+    let (_, body) = person();
+    let surface = body.surface();
+    let middle = |t: &[u32; 3]| {
+        t.iter()
+            .map(|&v| surface.vertices()[v as usize])
+            .sum::<Vec3>()
+            / 3.0
+    };
+    let points: Vec<Vec3> = surface.triangles().iter().step_by(7).map(middle).collect();
+    assert!(points.len() > 20);
+    let settings = CorrespondenceSettings {
+        landmarks: points.iter().map(|&p| [p, p]).collect(),
+        ..CorrespondenceSettings::default()
+    };
+    let found = link(body, body, &settings);
+    let away = |(&p, q): (&Vec3, &Vec3)| (p - q).norm();
+    let moved = surface.vertices().iter().zip(found.places()).map(away);
+    assert!(moved.fold(0.0, f64::max) < 1e-9 * body.size());
+}
+
 /// Bad input is refused with its kind of error, which names what is wrong.
 #[test]
 fn bad_input_is_refused() {

@@ -105,7 +105,7 @@ def test_scan_with_other_vertices(body, posed):
     scan = scan_of(wanted, faces)
     vertices = [2, 5, 8, 41, 46, 49, 72, 75, 78, 122, 125, 129]
     features = json.dumps([[v, *places[v].tolist()] for v in vertices])
-    assert bpy.ops.thew.rig_from_mesh(source=scan.name, features=features, keyed=True) == {"FINISHED"}
+    assert bpy.ops.thew.rig_from_mesh(source=scan.name, features=features) == {"FINISHED"}
     assert turn_of(body).rotation_difference(turn).angle < 0.05
     rig = body.thew.rigs[-1]
     driver = part("rigs.drivers").driver_of(rig)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stories that are photographed: each yields seconds to wait, and saves pictures by name."""
+
+from . import bakes, bones, flesh, keyframed, rigs, shapes
+
+STORIES = (*flesh.STORIES, *rigs.STORIES, *shapes.STORIES, *keyframed.STORIES, *bakes.STORIES, *bones.STORIES)
