@@ -12,7 +12,10 @@ use thew::dynamics::Method;
 use thew::mrep::{Atom, Boundary, Figure, Model};
 use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
-use thew::rig::{self, BoneRef, Guide, Rig, Sample, Sculpt, SculptPoint, Template, TemplateKind};
+use thew::rig::{
+    self, BoneRef, Guide, MusclePlace, MuscleRig, Rig, Sample, Sculpt, SculptPoint, Template,
+    TemplateKind,
+};
 use thew::shot::Shot;
 use thew::skeleton::Pose;
 use thew::store;
@@ -250,7 +253,8 @@ pub fn rig_seeds() -> Vec<Vec<u8>> {
     rig::save(&path, &rigs, None, &Silent).expect("it can be saved");
     rig::save(&scratch("seed2"), &rigs[..1], Some(brick()), &Silent).expect("it can be saved");
     rig::save(&scratch("seed3"), &[sculpted_seed()], None, &Silent).expect("it can be saved");
-    ["seed", "seed2", "seed3"]
+    rig::save(&scratch("seed4"), &[muscle_seed()], None, &Silent).expect("it can be saved");
+    ["seed", "seed2", "seed3", "seed4"]
         .map(|name| std::fs::read(scratch(name)).expect("it is there"))
         .to_vec()
 }
@@ -268,6 +272,17 @@ fn sculpted_seed() -> Rig {
     let sculpt = Sculpt::new(turns, vec!["upper".into()], points, 0.1).expect("a sculpt");
     let samples = vec![(0.0, 1.0, Sculpt::default()), (1.0, 1.0, sculpt)];
     Rig::sculpted("Sculpt", samples).expect("a rig")
+}
+
+/// Returns a muscle between two places on the brick's bone.
+fn muscle_seed() -> Rig {
+    let place = |along: f64| MusclePlace {
+        bone: BoneRef::Index(0),
+        values: [along, 0.3, 0.02],
+    };
+    let muscle = MuscleRig::new(place(0.2), place(0.8), [0.3, 0.1, 0.01]).expect("a muscle");
+    let samples = muscle.full_samples();
+    Rig::muscle("Muscle", muscle, samples).expect("a rig")
 }
 
 /// The first byte: which format; of TetGen's two files the first ends at a NUL.

@@ -35,15 +35,20 @@ def demo(given: Path | None, output: Path | None, action: str | None, cells: int
     _in_blender(blender, ["-m", "demo", *words], profile="demo")
 
 
-EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examples").glob("figure*.py"))} | {
-    file.stem.replace(said, name): file.stem
-    for said, name in (
-        ("capell_", "rig-"),
-        *((f"{name}_", f"{name}-") for name in ("elastic", "mrep", "sculpt", "spacetime")),
-    )
-    for file in sorted((ROOT / "examples").glob(f"{said}*.py"))
-}
-"""The modules of the figures, by short name: those of docs/modal-warping.md, docs/rigging.md, docs/rigs-from-shapes.md, docs/elastic.md, docs/methods/medial-models.md and docs/spacetime.md."""
+EXAMPLES = (
+    {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examples").glob("figure*.py"))}
+    | {
+        file.stem.replace(said, name): file.stem
+        for said, name in (
+            ("capell_", "rig-"),
+            *((f"{name}_", f"{name}-") for name in ("elastic", "mrep", "sculpt", "spacetime")),
+        )
+        for file in sorted((ROOT / "examples").glob(f"{said}*.py"))
+    }
+    | {"muscles": "muscles"}
+)
+"""The modules of the figures, by short name: those of docs/modal-warping.md, docs/rigging.md, docs/rigs-from-shapes.md, docs/elastic.md, docs/methods/medial-models.md,
+docs/methods/muscles.md and docs/spacetime.md."""
 
 
 def examples(names: list[str], output: Path | None, fast: bool) -> None:

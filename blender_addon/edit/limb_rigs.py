@@ -23,6 +23,7 @@ from ..logic.picking import Picker
 from ..logic.sentences import join_few, plural
 from ..rigs import pushers, rigging
 from ..rigs.anchors import anchor_sculpt
+from ..rigs.muscles import MuscleAttachment
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
@@ -42,7 +43,7 @@ class RigCopy:
     """A rig as it will be on the other character: its attachment and all of its numbers."""
 
     rig: ThewRig
-    attachment: Attachment
+    attachment: Attachment | MuscleAttachment
     row: list[float]
     samples: list[list[float]]
     preferred: list[float]
@@ -141,7 +142,7 @@ def plan_rigs(
             report.omissions.append(f"“{rig.name}” is left out, as it does not push: {reason}")
             continue
         limb, partner = None, None
-        if rig.kind == "FORCE":  # sculpted rigs hang on no limb
+        if rig.kind == "FORCE":  # sculpted rigs hang on no limb, and muscles may hang on two
             limb = limb_of(here, attachment, [ours for ours, _ in matched])
             partner = next((theirs for ours, theirs in matched if ours == limb), None)
         if partner is not None:
@@ -251,6 +252,7 @@ def write(there: LimbOwner, carried: RigCopy | SculptCopy) -> None:
     copy_rig(carried.rig, rig)
     with quiet_edits():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
+        rig.insertion = rig.insertion_token = ""
         rig.problem = rig.note = ""
         if isinstance(carried, SculptCopy):
             rig.sculpt = carried.sculpt

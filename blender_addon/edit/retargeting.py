@@ -15,6 +15,7 @@ from ..logic.limbs import barycentric
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, TEMPLATE_SLIDERS, is_length, native_parameters, size_names, slider_parameters
 from ..rigs import rigging
+from ..rigs.muscles import MuscleAttachment
 from ..rigs.rigging import Attachment, SculptAttachment
 from ..saved.rigs import ThewRig
 from ..saved.slider_groups import values_of
@@ -128,7 +129,7 @@ class CharacterLink:
         origins = np.einsum("nk,nkj->nj", shares, rest[triangles[faces]])
         return map_colours.origin_colours(rest, *box), map_colours.origin_colours(origins, *box)
 
-    def plan(self, rig: ThewRig, attachment: Attachment | SculptAttachment) -> RigCopy | SculptCopy:
+    def plan(self, rig: ThewRig, attachment: Attachment | SculptAttachment | MuscleAttachment) -> RigCopy | SculptCopy:
         """Returns a rig as it is on the other character. Raises the native error if its bone has no partner."""
         same = [(other.name, other.kind, other.template, other.guide) for other in self.there.obj.thew.rigs]
         double = (rig.name, rig.kind, rig.template, rig.guide) in same
@@ -137,6 +138,8 @@ class CharacterLink:
             there = self.there.flesh
             names = rigging.other_names(there.body.skeleton.names, there.character.bones)
             return SculptCopy(rig, sculpted_rigs.saved_text(core(), carried, there.place, names), double)
+        if isinstance(attachment, MuscleAttachment):
+            return self._plan_muscle(rig, attachment, double)
         by_yield = rig.strength_by == "YIELD"
         rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples), values_of(rig.pull.preferred)]
         given = [native_parameters(attachment.names, row, self.here.unit, by_yield) for row in rows]
@@ -149,6 +152,17 @@ class CharacterLink:
         growth = self._growth(attachment, native, carried)
         made = [self._row(row, carried.parameters(float(k)), growth, by_yield) for k, row in enumerate(rows)]
         return RigCopy(rig, attachment_of(attachment.template, carried.guide), made[0], made[1:-1], made[-1], double)
+
+    def _plan_muscle(self, rig: ThewRig, attachment: MuscleAttachment, double: bool) -> RigCopy:
+        rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
+        given = [native_parameters(attachment.names, row, self.here.unit) for row in rows]
+        carried = attachment.native(core(), given[0], list(enumerate(given))).retarget(self.native)
+        made = [
+            [slider_parameters(carried.parameters(float(k)), self.there.unit).get(name, old)
+             for name, old in zip(SLIDERS, row, strict=True)]
+            for k, row in enumerate(rows)
+        ]  # fmt: skip
+        return RigCopy(rig, MuscleAttachment(*(end.bone for end in carried.ends)), made[0], made[1:], made[0], double)
 
     def _growth(self, attachment: Attachment, native, carried) -> float:
         size = TEMPLATE_SLIDERS[attachment.template][0]
@@ -176,13 +190,17 @@ class CharacterLink:
 
 
 def force_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:
-    """Returns how much a force field tells of each vertex of the skin, [n]: as it fades with the distance; at least the nearest one."""
+    """Returns how much a force field or a muscle tells of each vertex of the skin, [n]: as it fades with the distance; at least the nearest one."""
     attachment, skin = checked_attachment(side, rig), np.asarray(side.flesh.surface.vertices)
     row = native_parameters(attachment.names, values_of(rig), side.unit, rig.strength_by == "YIELD")
-    centre = np.asarray(attachment.native(core(), {**row, "strength": 1.0}).frame(side.flesh.body))[:3, 3]
-    away = np.linalg.norm(skin - centre, axis=1)
-    reach = max(sum(row[name] for name in size_names(attachment.template)), 1.01 * away.min())
-    return np.clip(1.0 - (away / reach) ** 2, 0.0, None) ** 2
+    if isinstance(attachment, MuscleAttachment):
+        line = np.asarray(core().muscle_line(attachment.native(core(), row), side.flesh.body))[:, :3]
+        size = row["radius"]
+    else:
+        frame = np.asarray(attachment.native(core(), {**row, "strength": 1.0}).frame(side.flesh.body))
+        line, size = frame[None, :3, 3], sum(row[name] for name in size_names(attachment.template))
+    away = np.min([np.linalg.norm(skin - point, axis=1) for point in line], axis=0)
+    return np.clip(1.0 - (away / max(size, 1.01 * away.min())) ** 2, 0.0, None) ** 2
 
 
 def sculpt_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:
@@ -197,7 +215,7 @@ def sculpt_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:
 
 
 #: Weights of the skin's vertices where a rig acts, by its kind.
-REACHES_BY_KIND = {"FORCE": force_reach, "SCULPTED": sculpt_reach}
+REACHES_BY_KIND = {"FORCE": force_reach, "MUSCLE": force_reach, "SCULPTED": sculpt_reach}
 
 
 class BoneTurn:

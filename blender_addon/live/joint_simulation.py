@@ -22,7 +22,7 @@ from ..logic.native import core
 from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
-from ..rigs import rigging
+from ..rigs import read_controls, rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
@@ -134,7 +134,7 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
     member.rigs = rigging.resolve_rigs(obj, member.character, member.bind_pose, place)
     if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
         return
-    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.controls_were_read(
+    if validity.motion_holds(obj, flesh, build_settings, frames) and read_controls.controls_were_read(
         member.rigs, flesh.motion
     ):
         member.motion = flesh.motion

@@ -20,7 +20,7 @@ from ..logic.sentences import frames_text, plural
 from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
-from ..rigs import rigging
+from ..rigs import read_controls
 from . import contact, limits, partial_motion, pins
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
@@ -39,7 +39,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if can_stay(flesh, new) else Event.BODY_MADE
     if not (
-        rigging.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new) and pins.were_read(new)
+        read_controls.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new) and pins.were_read(new)
     ):  # other rigs, colliders or pins since then
         return kept
     plan = make_plan(new)
@@ -180,7 +180,7 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
     if plan.lead:
         before = motion.before
         began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
-        began = *began, rigging.controls_of(new.rigs, tuple(plan.acting), before.controls[-plan.lead :]).tobytes()
+        began = *began, read_controls.controls_of(new.rigs, tuple(plan.acting), before.controls[-plan.lead :]).tobytes()
         began = *began, before.pins[-plan.lead :].tobytes()
     dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
     inputs = new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching
@@ -225,7 +225,7 @@ class SimulationPlan:
             before = motion.before
             own = (before.maps[-lead:], *own[1:])
             rows = np.arange(len(before) - lead, len(before) + len(maps))
-            acting = rigging.controls_of(new.rigs, tuple(self.acting), before.controls[-lead:])
+            acting = read_controls.controls_of(new.rigs, tuple(self.acting), before.controls[-lead:])
             return (
                 np.concatenate([(place or new.place).maps(*own), maps]),
                 np.concatenate([acting, controls]),
@@ -250,10 +250,10 @@ def pin_rows_after(new: BuildStages, plan: SimulationPlan) -> np.ndarray:
 def make_plan(new: BuildStages) -> SimulationPlan:
     """Builds the plan for the motion that was read; rigs whose controls are lost are reported."""
     motion = new.motion
-    lost = rigging.lost_controls(new.rigs, motion)
+    lost = read_controls.lost_controls(new.rigs, motion)
     new.rig_problems.update(lost)
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
-    controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
+    controls = read_controls.controls_of(new.rigs, tuple(acting), motion.controls)
     found = cuts(new)
     begun, live = find_beginning(new, controls)
     opened = begun.period > 0 and (bool(found) or motion.start in new.build_settings.restarts)

@@ -141,5 +141,5 @@ def names_changed(obj, flesh: Flesh) -> bool:
     if armature is None:
         return False
     known = set(flesh.character.bones)
-    wanted = {anchors.find_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    wanted = set().union(*(anchors.bones_of(armature, rig) for rig in obj.thew.rigs))
     return not (wanted <= known and all(name in armature.data.bones for name in known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The numbers of a rig: the core's table of templates and guides as sliders; each rig uses some of them.
+"""The numbers of a rig: the core's table of templates, guides and muscles as sliders; each rig uses some of them.
 
 A slider's *kind* defines its unit in the panel and its meaning in files and in the core. Without the core there is no slider; a file
 keeps the values that it has.
@@ -17,6 +17,8 @@ LENGTH, ANGLE, RATIO, STRENGTH = "length", "angle", "ratio", "strength"
 
 TEMPLATES = {spec.name.upper(): spec for spec in (thew.templates() if thew else ())}
 GUIDES = {spec.name.upper(): spec for spec in (thew.guides() if thew else ())}
+#: Parameters of a muscle. Those of its ends are named after the end.
+_MUSCLE = next((spec.parameters for spec in (thew.rig_kinds() if thew else ()) if spec.name == "muscle"), ())
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ def slider(parameter) -> Slider:
     )
 
 
-#: All sliders by name: sizes of templates, the strength, then those of guides. The order is for this session alone: files keep
+#: All sliders by name: sizes of templates, the strength, then those of guides and muscles. The order is for this session alone: files keep
 #: sliders by name.
 SLIDERS_BY_NAME = {
     p.name: slider(p)
     for p in (
         *sorted((p for s in TEMPLATES.values() for p in s.parameters), key=lambda p: p.name == "strength"),
         *(p for s in GUIDES.values() for p in s.parameters),
+        *_MUSCLE,
     )
 }
 TABLE, SLIDERS = tuple(SLIDERS_BY_NAME.values()), tuple(SLIDERS_BY_NAME)
@@ -61,6 +64,9 @@ TABLE, SLIDERS = tuple(SLIDERS_BY_NAME.values()), tuple(SLIDERS_BY_NAME)
 TEMPLATE_SLIDERS, GUIDE_SLIDERS = (
     {name: tuple(p.name for p in spec.parameters) for name, spec in specs.items()} for specs in (TEMPLATES, GUIDES)
 )
+
+#: Sliders of a muscle, in the order of its native parameters.
+MUSCLE_SLIDERS = tuple(p.name for p in _MUSCLE)
 
 #: Usual range of a slider, by kind; lengths and strengths range as far as the rig does.
 USUAL_RANGES = {ANGLE: 1.0, RATIO: 0.5}

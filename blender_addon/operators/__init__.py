@@ -21,6 +21,7 @@ from . import (
     limb_shape,
     limbs,
     mend,
+    muscle,
     pin,
     place,
     posed_mesh,
@@ -43,7 +44,7 @@ from . import (
 )  # fmt: skip
 
 MODULES = (
-    add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
+    add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, muscle,
     keyframed, keyframed_list, keyframed_model, limbs, pin, belt, follow, rig_copy, limb_shape, export_cache, wrinkles, twist,
     hand_lattice, skeleton, sculpt, posed_mesh, region, landmark,
 )  # fmt: skip

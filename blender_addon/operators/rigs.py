@@ -8,7 +8,7 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..edit import sizing
+from ..edit import muscles, sizing
 from ..edit.rig_list import drop_rig, heaviest_bone, move_rig, new_rig
 from ..live import jobs, target
 from ..live.session import register as fleshes
@@ -143,7 +143,7 @@ class THEW_OT_rig_record(RigEdit, bpy.types.Operator):
         index = self.place(obj)
         context.view_layer.update()  # a script may just have moved the driver of the control
         rig = obj.thew.rigs[index]
-        rigging.require_template(rig)
+        rigging.require_sliders(rig)
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")
         record(rig)
@@ -189,7 +189,7 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
     bl_label = "Drive by a Bone"
     bl_description = (
         "Drive the rig's control by the turn of a bone: 0 at one angle, 1 at another. The axis Automatic takes axis "
-        "and angles from the animation"
+        "and angles from the animation, and of a muscle from its own length"
     )
 
     index: IntProperty(**INDEX)
@@ -217,7 +217,10 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
             layout.prop_search(self, "bone", armature.data, "bones")
         layout.prop(self, "axis")
         if self.axis == "AUTO":
-            layout.label(text="From the smallest to the largest turn in the clip", icon="INFO")
+            rig = saved_rigs.active_rig(target.target_mesh(context))
+            led = rig is not None and rig.kind == "MUSCLE"
+            text = "By the muscle's own length" if led else "From the smallest to the largest turn in the clip"
+            layout.label(text=text, icon="INFO")
             return
         layout.prop(self, "from_angle")
         layout.prop(self, "to_angle")
@@ -231,6 +234,12 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
         if bone not in armature.pose.bones or is_helper(armature.data.bones[bone]):
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
+        if rig.kind == "MUSCLE" and self.axis == "AUTO":
+            flesh = jobs.with_body(obj, context.scene, context.view_layer)
+            turning = muscles.drive(obj, flesh, rig, self.bone)
+            context.view_layer.update()
+            show_sliders(rig)
+            return f"“{rig.name}” is led by its own length, as “{turning}” turns."
         flesh = fleshes.known_state(obj)
         turns = drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
         axis, start, end = self.axis, self.from_angle, self.to_angle

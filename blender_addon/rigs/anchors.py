@@ -43,8 +43,27 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
 
 
 def find_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
-    """Returns the present name of the bone of `rig`, "" if it is gone."""
+    """Returns the present name of the bone of `rig`, "" if it is gone. Of a muscle it is the bone of the origin."""
     return find_marked_bone(armature, rig.bone, rig.bone_token)
+
+
+def anchor_ends(obj: bpy.types.Object, rig: ThewRig, origin: str, insertion: str) -> None:
+    """Attaches a muscle to two bones of the armature of `obj`. Raises a `Refusal` if there is no bone of such a name."""
+    anchor_bone(obj, rig, insertion)
+    with quiet_edits():
+        rig.insertion, rig.insertion_token = insertion, rig.bone_token
+    anchor_bone(obj, rig, origin)
+
+
+def find_insertion(armature: bpy.types.Object, rig: ThewRig) -> str:
+    """Returns the present name of the bone of a muscle's insertion, "" if it is gone."""
+    return find_marked_bone(armature, rig.insertion, rig.insertion_token)
+
+
+def bones_of(armature: bpy.types.Object, rig: ThewRig) -> set[str]:
+    """Returns the present names of the bones that a rig hangs on."""
+    found = {find_bone(armature, rig)} if rig.guide == "BONE" else set()
+    return (found | {find_insertion(armature, rig)}) - {""} if rig.kind == "MUSCLE" else found - {""}
 
 
 def anchor_sculpt(obj: bpy.types.Object, rig: ThewRig) -> None:
@@ -206,11 +225,15 @@ def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndar
 
 
 def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
-    """Marks the bone and the face named in `rig`, as far as they exist. Forgets the former ones."""
+    """Marks the bones and the face named in `rig`, as far as they exist. Forgets the former ones."""
     armature = armature_of(obj)
-    bone = None if armature is None else armature.data.bones.get(rig.bone)
+
+    def token(name: str) -> str:
+        bone = None if armature is None else armature.data.bones.get(name)
+        return "" if bone is None else mark_bone(armature, bone)
+
     with quiet_edits():
-        rig.bone_token = "" if bone is None else mark_bone(armature, bone)
+        rig.bone_token, rig.insertion_token = token(rig.bone), token(rig.insertion)
         guide, rig.face_token = rig.guide, 0
         if rig.face >= 0 and obj.mode != "EDIT":
             with suppress(Refusal):  # the problem is reported when the rig is resolved
@@ -231,4 +254,5 @@ def unmark(obj: bpy.types.Object) -> None:
         used = limbs | used_bone_tokens()
         rigs = [rig for thew in every for rig in thew.rigs]
         sculpted = {token for rig in rigs for token in sculpt_tokens(rig).values()}
-        unmark_bones(armature, used | sculpted | {rig.bone_token for rig in rigs})
+        hung = {token for rig in rigs for token in (rig.bone_token, rig.insertion_token)}
+        unmark_bones(armature, used | sculpted | hung)

@@ -23,7 +23,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.own_skin import is_helper, own_group_names, own_pose_bones, read_groups
 from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
-from .anchors import find_bone, triangles_and_faces
+from .anchors import find_bone, find_insertion, triangles_and_faces
 
 AXES = (
     ("AUTO", "Automatic", "Axis about which the bone turns most in the animation and the current pose"),
@@ -41,16 +41,23 @@ MIN_TURN = math.radians(2.0)
 
 def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start: float, end: float) -> bpy.types.FCurve:
     """Drives the control by a bone's turn: 0 at `start`, 1 at `end` (radians), constant outside. Returns the driver's curve."""
-    if bone not in armature.pose.bones:
-        raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
     if not (math.isfinite(start) and math.isfinite(end)) or abs(end - start) < 1e-4:
         raise Refusal(f"The driver of the rig “{rig.name}” needs two different angles: give From and To")
+    return drive_along(rig, armature, bone, axis, [(start, 0.0), (end, 1.0)])
+
+
+def drive_along(
+    rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, points: list[tuple[float, float]]
+) -> bpy.types.FCurve:
+    """Drives the control by a bone's turn, by (angle in radians, control) pairs: linear between them, constant outside."""
+    if bone not in armature.pose.bones:
+        raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
     rig.driver_remove("control")
     curve = rig.driver_add("control")
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
     curve.keyframe_points.clear()
-    for angle, value in sorted(((start, 0.0), (end, 1.0))):
+    for angle, value in sorted(points):
         curve.keyframe_points.insert(angle, value).interpolation = "LINEAR"
     curve.extrapolation = "CONSTANT"
     driver = curve.driver
@@ -69,7 +76,8 @@ def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start:
 
 
 def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
-    """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint below.
+    """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint below. Of a muscle
+    it is the bone of its insertion.
 
     A rig along its bone swells as the next joint bends, a biceps with the forearm. One near the bone's head sits at the
     joint where the bone itself turns. A sculpted rig takes the bone that turns most in its pose.
@@ -78,6 +86,8 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     if rig.kind == "SCULPTED":
         bones = () if armature is None else armature.data.bones
         return next((bone for bone in widest_turns(rig.sculpt) if bone in bones), "")
+    if rig.kind == "MUSCLE":
+        return "" if armature is None else find_insertion(armature, rig)
     bone = None if armature is None else armature.data.bones.get(carrying_bone(obj, rig))
     if bone is None:
         return ""

@@ -23,7 +23,7 @@ from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values
 from ..scene.reading import armature_of
 from . import pushers, rigging
-from .anchors import anchor_bone, anchor_face, anchor_sculpt
+from .anchors import anchor_bone, anchor_ends, anchor_face, anchor_sculpt
 
 
 def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
@@ -77,6 +77,9 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
         rig.control = rig.at = native.samples[-1][0] if native.samples else 1.0
         return
     rig.firmness = native.firmness
+    if native.kind == "muscle":
+        fill_muscle(obj, flesh, rig, native)
+        return
     rig.template = native.template.kind.upper()
     guide = native.guide
     kind = {"BoneGuide": "BONE", "SkinGuide": "SKIN", "FreeGuide": "FREE"}[type(guide).__name__]
@@ -97,7 +100,6 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
         matrix = np.array(guide.matrix, dtype=np.float64)
         matrix[:3, 3] = place.world(matrix[:3, 3])
         rig.matrix = matrix.ravel()
-    rig.samples.clear()
     rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]
     try:
         yields = native.peak_displacements(flesh.body)
@@ -105,6 +107,23 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
         rows = [{**row, "strength": float(much)} for row, much in zip(rows, yields, strict=True)]
     except core().ThewError:  # it does not fit this flesh: its forces stay as they were
         rig.strength_by = "FORCE"
+    fill_samples(rig, native, rows, place)
+
+
+def fill_muscle(obj, flesh, rig: ThewRig, native) -> None:
+    """Copies a native muscle. A bone that the armature lacks is kept by name."""
+    rig.kind, rig.strength_by, rig.guide = "MUSCLE", "FORCE", "BONE"
+    rig.bone, rig.insertion = (bone_name(flesh, end.bone) for end in native.ends)
+    armature = armature_of(obj)
+    if armature is not None and all(bone in armature.data.bones for bone in (rig.bone, rig.insertion)):
+        anchor_ends(obj, rig, rig.bone, rig.insertion)
+    rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]
+    fill_samples(rig, native, rows, flesh.place)
+
+
+def fill_samples(rig: ThewRig, native, rows: list[dict[str, float]], place) -> None:
+    """Sets sliders, samples and control of a rig to the parameters of each sample of a native one."""
+    rig.samples.clear()
     for (control, _given), row in zip(native.samples, rows, strict=False):
         sample = rig.samples.add()
         sample.control = control

@@ -11,7 +11,7 @@ from ..saved.rigs import are_in_force
 from ..saved.samples import recorded_samples, slider_values
 from ..scene.reading import armature_of
 from ..scene.rig_controls import are_animated, broken_drivers
-from .anchors import find_bone, renamed_bones
+from .anchors import find_bone, find_insertion, renamed_bones
 
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
@@ -27,6 +27,8 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
         if rig.kind == "SCULPTED":
             hangs = (rig.sculpt, *(() if armature is None else renamed_bones(armature, rig).values()))
+        elif rig.kind == "MUSCLE":
+            hangs = () if armature is None else (find_bone(armature, rig), find_insertion(armature, rig))
         elif rig.guide == "BONE":
             hangs = (find_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":

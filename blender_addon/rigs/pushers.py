@@ -71,10 +71,12 @@ def make_native(rig: ResolvedRig, body: Any, place: MetricSpace) -> tuple[Any, s
 
 
 def weakening_note(name: str, native: Any, kept: Any) -> str:
-    """Returns the note that a rig is weakened because flesh would fold; "" if it is not."""
+    """Returns the note that a rig is weakened because flesh would fold; "" if it is not. A muscle, which has no strength, contracts as
+    far as flesh bears.
+    """
     share = 1.0
     for control, wanted in native.samples or [(None, native.parameters())]:
-        if wanted["strength"]:
+        if wanted.get("strength"):
             share = min(share, kept.parameters(control)["strength"] / wanted["strength"])
     if share > MIN_FULL_STRENGTH:
         return ""
@@ -109,6 +111,8 @@ def displayed_parameters(
 def draft(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters of the sliders, with a strength that flesh bears."""
     parameters = current_parameters(rig, control, metres_per_unit)
+    if "strength" not in parameters:
+        return parameters
     if rig.strength_by == "YIELD" and parameters["strength"]:
         per_strength = native.compliance(body, parameters={**parameters, "strength": 1.0})
         parameters["strength"] = parameters["strength"] / per_strength if per_strength > 0.0 else 0.0

@@ -34,7 +34,9 @@ from ..saved.samples import (
 from ..scene import animation
 from ..scene.reading import armature_of
 from ..scene.rig_controls import are_animated, broken_drivers, rig_of_path
-from .anchors import MeshFaces, anchor_bone, anchor_face, find_bone, find_face, follow_renamed, unmark
+from . import muscles
+from .anchors import MeshFaces, anchor_bone, anchor_ends, anchor_face, find_bone, find_face, follow_renamed, unmark
+from .muscles import MuscleAttachment
 
 #: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
 #: 500 times the stiffness of flesh of 20 kPa.
@@ -75,7 +77,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class SculptAttachment:
-    """A sculpted rig as the core's text, in metres: poses, and points of the skin. It hangs on nothing."""
+    """A sculpted rig as the core's text, in metres. It hangs on nothing."""
 
     samples: str
     bones: tuple[str, ...] = ()  # the artist's names of the skeleton's bones
@@ -99,7 +101,7 @@ class ResolvedRig:
     index: int  # in `Object.thew.rigs`
     name: str
     on: bool  # enabled, with regard to solo
-    attachment: Attachment | SculptAttachment | None
+    attachment: Attachment | SculptAttachment | MuscleAttachment | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
     control: float | None  # `None`: keyed or driven
@@ -130,8 +132,8 @@ class ResolvedRig:
             return self.attachment.native(thew, name=self.name, body=body)
         rows = [values for _, values in self.samples] or [self.values]
         given = [native_parameters(self.attachment.names, row, metres_per_unit, self.by_yield) for row in rows]
-        yields = [parameters["strength"] for parameters in given]
         if self.by_yield:
+            yields = [parameters["strength"] for parameters in given]
             given = [{**parameters, "strength": 1.0} for parameters in given]
 
         def build_rig() -> Any:
@@ -163,9 +165,7 @@ def resolve_rig(
     obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: MeshFaces | None = None
 ) -> ResolvedRig:
     """Resolves one rig of `obj`."""
-    samples = recorded_samples(rig)
-    values = slider_values(rig)
-    attachment = None
+    samples, values, attachment = recorded_samples(rig), slider_values(rig), None
     try:
         rig_layouts.check(rig)
         attachment = find_attachment(obj, character, bind_pose, place, rig, faces)
@@ -211,7 +211,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
 
 def find_attachment(
     obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None = None
-) -> Attachment | SculptAttachment:
+) -> Attachment | SculptAttachment | MuscleAttachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
     return FINDERS_BY_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
 
@@ -281,12 +281,19 @@ def find_sculpt(obj, character, _bind_pose, place: MetricSpace, rig: ThewRig, _f
 
 
 #: The attachment of a rig, by its kind.
-FINDERS_BY_KIND = {"FORCE": find_force_attachment, "SCULPTED": find_sculpt}
+FINDERS_BY_KIND = {"FORCE": find_force_attachment, "SCULPTED": find_sculpt, "MUSCLE": muscles.find_ends}
 
 
 def require_template(rig: ThewRig) -> None:
-    """Refuses a rig without a template and sliders."""
-    if rig.kind != "FORCE":
+    """Refuses a rig without a template."""
+    require_sliders(rig)
+    if rig.kind == "MUSCLE":
+        raise Refusal(f"The rig “{rig.name}” is a muscle and has no template: change its sliders instead")
+
+
+def require_sliders(rig: ThewRig) -> None:
+    """Refuses a rig without sliders."""
+    if rig.kind == "SCULPTED":
         raise Refusal(f"The rig “{rig.name}” is sculpted and has no template: sculpt another shape to change it")
 
 
@@ -303,38 +310,9 @@ def problems(rigs: tuple[ResolvedRig, ...]) -> dict[int, str]:
     return {rig.index: rig.problem for rig in rigs if rig.problem}
 
 
-def controls_were_read(rigs: tuple[ResolvedRig, ...], motion) -> bool:
-    """Returns whether the motion holds the control of every rig that is keyed or driven."""
-    return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
-
-
-def lost_controls(rigs: tuple[ResolvedRig, ...], motion) -> dict[int, str]:
-    """Returns, by index, sentences about rigs whose keyed or driven control is not a number at some frame."""
-    sentences = {}
-    for rig in rigs:
-        if rig.on and rig.control is None:
-            bad = np.flatnonzero(~np.isfinite(motion.controls[:, rig.index]))
-            if len(bad):
-                sentences[rig.index] = (
-                    f"The control of the rig “{rig.name}” is not a number at frame {motion.start + bad[0]}: "
-                    "repair its keys or its driver."
-                )
-    return sentences
-
-
 def blame_rig(name: str, text: str) -> str:
     """Returns a native sentence about a rig, with its name."""
     return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
-
-
-def controls_of(rigs: tuple[ResolvedRig, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
-    """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f, all]."""
-    by_index = {rig.index: rig for rig in rigs}
-    columns = np.empty((len(read), len(indices)))
-    for column, index in enumerate(indices):
-        fixed = by_index[index].control
-        columns[:, column] = read[:, index] if fixed is None else fixed
-    return columns
 
 
 def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
@@ -342,20 +320,23 @@ def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
     samples, values = recorded_samples(rig), slider_values(rig)
     check_numbers(rig, samples, values)
     if rig.kind == "FORCE" and rig.guide == "BONE":
-        armature = armature_of(obj)
-        attachment = Attachment(
-            rig.template, "BONE", bone=(find_bone(armature, rig) if armature is not None else "") or rig.bone
-        )
+        found = find_bone(armature_of(obj), rig) if armature_of(obj) is not None else ""
+        attachment = Attachment(rig.template, "BONE", bone=found or rig.bone)
+    elif rig.kind == "MUSCLE":
+        attachment = muscles.named_ends(obj, rig)
     else:
         attachment = find_attachment(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
         if rig.kind == "SCULPTED":
             attachment = replace(attachment, bones=())  # a file has the artist's names
-    return ResolvedRig(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+    by_yield, firmness = rig.strength_by == "YIELD", float(rig.firmness)
+    return ResolvedRig(0, rig.name, True, attachment, samples, values, rig.control, "", by_yield, firmness)
 
 
-def attach(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
-    """Attaches a saved rig to the bone, face or frame of an attachment."""
-    if attachment.guide == "BONE":
+def attach(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment | MuscleAttachment) -> None:
+    """Attaches a saved rig to the bone, bones, face or frame of an attachment."""
+    if attachment.guide == "MUSCLE":
+        anchor_ends(obj, rig, *attachment.bones(flesh.character.bones))
+    elif attachment.guide == "BONE":
         anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
     elif attachment.guide == "SKIN":
         # The triangles of a mirrored object's surface are reversed: see `building.enclose`.

@@ -48,6 +48,7 @@ on_attachment: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 KINDS = (
     ("FORCE", "Force", "Pushes with a force field that hangs on the character"),
     ("SCULPTED", "Sculpted", "Brings the skin to a shape that was sculpted at a pose"),
+    ("MUSCLE", "Muscle", "Contracts between two places on bones and bulges at constant volume"),
 )
 #: Meanings of a strength. Rigs from versions that had only forces keep their forces.
 MEASURES = (
@@ -244,6 +245,18 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
         default=(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         options={"HIDDEN"},
         update=_rig_edited,
+    )
+
+    # a muscle; its origin is on `bone`
+    insertion: StringProperty(
+        name="Insertion",
+        description="Bone that the muscle ends on",
+        default="",
+        options=set(),
+        update=_attachment_edited,
+    )
+    insertion_token: StringProperty(
+        description="Identifier of the bone of the insertion that survives renaming", options={"HIDDEN"}
     )
 
     # a sculpted rig

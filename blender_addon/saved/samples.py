@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+from ..logic.sliders import GUIDE_SLIDERS, MUSCLE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
 from .slider_groups import set_values, values_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def is_quiet() -> bool:
 SLIDERS_BY_KIND = {
     "FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide],
     "SCULPTED": lambda rig: (),
+    "MUSCLE": lambda rig: MUSCLE_SLIDERS,
 }
 
 
@@ -134,14 +135,15 @@ def record(rig: ThewRig) -> None:
 
 
 def start_samples(rig: ThewRig) -> None:
-    """Creates the samples of a new rig: strength zero at 0, the sliders at 1; the control is set to 1."""
+    """Creates the samples of a new rig: strength or contraction zero at 0, the sliders at 1; the control is set to 1."""
+    effect = "contraction" if rig.kind == "MUSCLE" else "strength"
     with quiet_edits():
         rig.samples.clear()
         for control in (0.0, 1.0):
             sample = rig.samples.add()
             sample.control = control
             set_values(sample.sliders, slider_values(rig))
-            sample.sliders.strength *= control
+            setattr(sample.sliders, effect, control * getattr(rig, effect))
         rig.control = rig.at = 1.0
         rig.active_sample, rig.draft = 1, False
         set_values(rig.pull.preferred, slider_values(rig))

@@ -239,8 +239,14 @@ def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
 def active_bone(armature: bpy.types.Object) -> str:
     """Returns the bone that is active and selected in the armature, or ""."""
     bone = armature.data.bones.active
-    if bone is None:
-        return ""
+    return bone.name if bone is not None and _is_selected(armature, bone) else ""
+
+
+def selected_bones(armature: bpy.types.Object) -> list[str]:
+    """Returns the bones that are selected in the armature, in the armature's order."""
+    return [bone.name for bone in armature.data.bones if _is_selected(armature, bone)]
+
+
+def _is_selected(armature: bpy.types.Object, bone: bpy.types.Bone) -> bool:
     posed_bone = armature.pose.bones.get(bone.name)
-    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
-    return bone.name if selected else ""
+    return posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0

@@ -12,11 +12,12 @@ from ..edit import posed_character
 from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
-from ..logic import sculpted_rigs
+from ..logic import sculpted_rigs, spindles
 from ..logic.errors import Refusal
 from ..logic.guides import carried_frame, ridden_frame
 from ..logic.native import core
 from ..rigs import fingerprints, rigging
+from ..rigs.muscles import MuscleAttachment
 from ..saved.rigs import are_in_force
 from .viewing import Drawing, Overlay, draw_all
 
@@ -30,7 +31,10 @@ MAX_POINTS, POINT_SIZE = 400, 3.0
 HOLDING_SHARE = 0.05
 GHOST_COLOUR = (0.4, 1.0, 0.7, 0.95)
 
-#: Results of `rest_shape` by its arguments: (body, result).
+#: Edges of a muscle's outline.
+SPINDLE_EDGES = spindles.edges()
+
+#: Results of `rest_shape` and `rest_spindle` by their arguments: (body, result).
 _rest: dict[tuple, tuple] = {}
 
 
@@ -112,8 +116,54 @@ def sculpt_lines(
     return ends[lengths > HOLDING_SHARE * lengths.max(initial=0.0)], ends[:, 1]
 
 
+def muscle_lines(
+    flesh: Flesh, rig, attachment: MuscleAttachment, control: float, maps: np.ndarray, _mesh
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (spindle [m, 2, 3], lines from its ends to their bones [2, 2, 3]) of a muscle, Blender's world.
+
+    The spindle is as wide as the muscle's contraction makes it where nothing holds it, and moves with the bones of its flesh.
+    """
+    place = flesh.place
+    parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
+    rest, weights = rest_spindle(flesh, attachment, parameters)
+    ends = np.stack([rest[0], rest[-1]])
+    carried = carried_points(rest, weights, place.maps(maps))
+    lines = np.stack([carried[SPINDLE_EDGES[:, 0]], carried[SPINDLE_EDGES[:, 1]]], axis=1)
+    skeleton = flesh.skeleton
+    guides = []
+    for index, end, there in zip((attachment.origin, attachment.insertion), ends, carried[[0, -1]], strict=True):
+        head, tail = np.asarray(skeleton.heads)[index], np.asarray(skeleton.tails)[index]
+        foot = head + np.clip((end - head) @ (tail - head) / max((tail - head) @ (tail - head), 1e-30), 0, 1) * (
+            tail - head
+        )
+        matrix = place.maps(maps)[index]
+        guides.append([there, matrix[:3, :3] @ foot + matrix[:3, 3]])
+    return place.world(lines), place.world(np.array(guides))
+
+
 #: Drawing function of a rig, by its kind.
-LINES_BY_KIND = {"FORCE": rig_lines, "SCULPTED": sculpt_lines}
+LINES_BY_KIND = {"FORCE": rig_lines, "SCULPTED": sculpt_lines, "MUSCLE": muscle_lines}
+
+
+def rest_spindle(flesh: Flesh, attachment: MuscleAttachment, parameters: dict[str, float]):
+    """Returns (points of a muscle's outline [p, 3], their bone weights [p, b]) at rest, cached for the next drawing."""
+    key = (attachment, tuple(parameters.values()))
+    known = _rest.get(key)
+    if known is None or known[0] is not flesh.body:
+        _rest.clear() if len(_rest) > 256 else None
+        line = core().muscle_line(attachment.native(core(), parameters), flesh.body, spindles.ALONG)
+        outline = spindles.points(np.asarray(line), parameters["contraction"])
+        indices, shares = flesh.lattice.embed(outline)
+        regions = np.asarray(flesh.body.region_weights)
+        weights = np.einsum("pk,pkb->pb", shares, regions[np.maximum(indices, 0)])
+        known = _rest[key] = (flesh.body, (outline, weights))
+    return known[1]
+
+
+def carried_points(points: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """Returns points [p, 3] moved by the blend of the bones' maps [b, 4, 4], weights [p, b]."""
+    blended = np.einsum("pb,bij->pij", weights, maps[:, :3])
+    return np.einsum("pij,pj->pi", blended[:, :, :3], points) + blended[:, :, 3]
 
 
 def rest_shape(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):

@@ -8,7 +8,7 @@ import bpy
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.sentences import plural
-from ..logic.sliders import GUIDE_SLIDERS, GUIDES, TEMPLATE_SLIDERS, TEMPLATES
+from ..logic.sliders import GUIDE_SLIDERS, GUIDES, MUSCLE_SLIDERS, TEMPLATE_SLIDERS, TEMPLATES
 from ..saved import rigs as saved_rigs
 from ..saved.samples import CONTROL_TOLERANCE, sliders_of
 from ..scene.reading import armature_of
@@ -59,6 +59,19 @@ class THEW_MT_rigs(bpy.types.Menu):
             layout.operator("thew.landmarks_clear", icon="X")
         layout.operator("thew.rig_export", icon="EXPORT")
         layout.operator("thew.rig_import", icon="IMPORT")
+
+
+class THEW_MT_rig_add(bpy.types.Menu):
+    """Menu of new rigs: every template, and the muscles."""
+
+    bl_label = "Add Rig"
+    bl_description = "Add a force field or a muscle"
+
+    def draw(self, _context):
+        layout = self.layout
+        layout.operator_enum("thew.rig_add", "template")
+        layout.separator()
+        layout.operator_menu_enum("thew.rig_muscle", "muscle", text="Muscle", icon="FORCE_CURVE")
 
 
 class THEW_MT_place(bpy.types.Menu):
@@ -149,7 +162,7 @@ def draw_list(layout, obj) -> None:
     row = layout.row()
     row.template_list("THEW_UL_rigs", "", settings, "rigs", settings, "active_rig", rows=4)
     column = row.column(align=True)
-    column.operator_menu_enum("thew.rig_add", "template", text="", icon="ADD")
+    column.menu("THEW_MT_rig_add", text="", icon="ADD")
     column.operator("thew.rig_remove", text="", icon="REMOVE")
     column.separator()
     column.menu("THEW_MT_rigs", text="", icon="DOWNARROW_HLT")
@@ -205,8 +218,29 @@ def draw_sculpted_rig(layout, _obj, _rig) -> None:
     layout.label(text="Sculpted: Control 1 is the whole shape", icon="SHAPEKEY_DATA")
 
 
+def draw_muscle_rig(layout, obj, rig) -> None:
+    """Draws a muscle: its sizes, its ends and its samples."""
+    column = layout.column(align=True)
+    ends = [name for name in MUSCLE_SLIDERS if name.startswith(("origin_", "insertion_"))]
+    for name in MUSCLE_SLIDERS:
+        if name not in ends:
+            column.prop(rig, name)
+    column.prop(rig, "firmness")
+    layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
+    body = foldout(layout, "rig_guide", f"Ends: {rig.bone}, {rig.insertion}", icon="BONE_DATA")
+    if body is not None:
+        armature = armature_of(obj)
+        column = body.column(align=True)
+        for end, bone in (("origin", "bone"), ("insertion", "insertion")):
+            if armature is not None:
+                column.prop_search(rig, bone, armature.data, "bones", text=end.capitalize())
+            for name in (name for name in ends if name.startswith(end)):
+                column.prop(rig, name)
+    draw_samples(layout, rig)
+
+
 #: Panel function of a rig, by its kind.
-DRAWING_BY_KIND = {"FORCE": draw_force_rig, "SCULPTED": draw_sculpted_rig}
+DRAWING_BY_KIND = {"FORCE": draw_force_rig, "SCULPTED": draw_sculpted_rig, "MUSCLE": draw_muscle_rig}
 
 
 def draw_rig(layout, obj, rig, width: int) -> None:
@@ -248,7 +282,7 @@ def is_shown(obj) -> bool:
 
 
 CLASSES = (
-    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, condition=is_shown)
+    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_rig_add, THEW_MT_place, *panels("Rigs", draw_rigs, 5, condition=is_shown)
 )  # fmt: skip
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

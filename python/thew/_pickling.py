@@ -10,7 +10,7 @@ _FILE = "write it with save(path) and read it with thew.{name}.load(path)"
 _STATE = "keep its state(), and restore() that in another one of the same body"
 _AGAIN = "keep what it was made of, and make it again"
 
-_TABLE = "it is a row of thew.templates() or thew.guides()"
+_TABLE = "it is a row of thew.templates(), thew.guides() or thew.rig_kinds()"
 
 _INSTEAD = {
     "Body": _FILE,

@@ -52,7 +52,7 @@ mod transfer;
 mod twist;
 
 pub(crate) use anatomy::SkinTree;
-pub use anatomy::{Anatomy, BodyPart, CharacterKind, PartName};
+pub use anatomy::{Anatomy, BodyPart, CharacterKind, LimbSegments, PartName, TrunkFrame};
 pub use blocks::{CellBlocks, IntegralBlocks};
 pub use error::BodyError;
 pub use flesh::FleshMap;

@@ -28,7 +28,7 @@
 //! | `pair_maps` | the similarity of both characters, and an affine map of each pair |
 //! | `skin` | the two skins, with the parts that carry them |
 //! | `lattice_map` | the map on the source's lattice, fitted to the target's skin, and its derivatives |
-//! | `points`, `poses`, `rigs`, `sculpts` | what is carried: points of the skin, poses, rigs with force fields, sculpted rigs |
+//! | `points`, `poses`, `rigs`, `sculpts`, `muscles` | what is carried: points of the skin, poses, rigs with force fields, sculpted rigs, muscles |
 //!
 //! The map is known at the vertices of the source's lattice; the embedding of a point gives it anywhere. The target's
 //! lattice does not matter. The paper keeps face angles and meets features picked by hand; here bones, then the skins
@@ -39,6 +39,7 @@ mod assignment;
 mod bones;
 mod error;
 mod lattice_map;
+mod muscles;
 mod names;
 mod pair_maps;
 mod points;

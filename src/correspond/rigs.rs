@@ -16,7 +16,7 @@ use crate::rig::{
 use std::f64::consts::TAU;
 
 /// A guide on the target, and what becomes of the numbers of its samples.
-struct CarriedGuide {
+pub(super) struct CarriedGuide {
     guide: Guide,
     /// Added to the angle about the bone or about the normal, radians.
     angle: f64,
@@ -35,6 +35,7 @@ impl Correspondence {
         let carried = match rig.kind() {
             RigKind::Force(force) => self.carry_force(rig, force),
             RigKind::Sculpted(sculpted) => self.carry_sculpted(rig, sculpted),
+            RigKind::Muscle(muscle) => self.carry_muscle(rig, muscle),
         }?;
         let carried = carried.with_firmness(rig.firmness());
         carried.map_err(|error| CorrespondenceError::CarriedRig {
@@ -81,7 +82,7 @@ impl Correspondence {
         build().map_err(refused)
     }
 
-    fn carry_guide(
+    pub(super) fn carry_guide(
         &self,
         guide: &Guide,
         foreign: impl Fn(RigError) -> CorrespondenceError,
@@ -229,8 +230,18 @@ impl Correspondence {
 }
 
 impl CarriedGuide {
+    /// Returns the guide, with values that are those of no sample.
+    pub fn guide(&self) -> &Guide {
+        &self.guide
+    }
+
+    /// Returns the factor of lengths across the bone.
+    pub fn growth(&self) -> f64 {
+        self.growth
+    }
+
     /// Returns a row of the guide's numbers on the target.
-    fn row(&self, values: &[f64]) -> Vec<f64> {
+    pub fn row(&self, values: &[f64]) -> Vec<f64> {
         let grown = |x: f64| x * self.growth;
         match (&self.guide, values) {
             (Guide::Bone { .. }, &[along, angle, distance, tilt]) => {

@@ -8,7 +8,10 @@ use crate::geometry::marching;
 use crate::geometry::tetrahedron::closest_on_segment;
 use crate::lattice::{EncloseSettings, Lattice};
 use crate::progress::Silent;
-use crate::rig::{Guide, Rig, Sample, Sculpt, SculptPoint, Template, TemplateKind};
+use crate::rig::{
+    Guide, MusclePlace, MuscleRig, Rig, RigKind, Sample, Sculpt, SculptPoint, Template,
+    TemplateKind,
+};
 use crate::skeleton::{Affine, Pose, Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::sync::OnceLock;
@@ -719,4 +722,81 @@ fn bad_input_is_refused() {
         "{error}"
     );
     assert!(link.carry_pose(&Pose::rest(3)).is_err());
+}
+
+/// Returns a muscle over the left elbow, in front of the arm, that contracts with its control.
+fn biceps() -> Rig {
+    let place = |bone: &str, along| MusclePlace {
+        bone: BoneRef::Name(bone.into()),
+        values: [along, 0.2, 0.02],
+    };
+    let muscle = MuscleRig::new(
+        place("UpperArm.L", 0.3),
+        place("Forearm.L", 0.3),
+        [0.3, 0.05, 0.01],
+    )
+    .unwrap();
+    let samples = muscle.full_samples();
+    Rig::muscle("Biceps", muscle, samples).unwrap()
+}
+
+/// A muscle keeps its contraction; its ends go to the partners of its bones, its sizes with the thickness of the limbs. Its
+/// forces come from the other flesh by themselves: `s² R Q` times the ratio of moduli.
+#[test]
+fn muscle_is_carried() {
+    let (figure, body) = person();
+    let rig = biceps();
+    let same = link(body, body, &without_names()).carry_rig(&rig).unwrap();
+    for (a, b) in rig.parameters(0.7).iter().zip(same.parameters(0.7)) {
+        assert!((a - b).abs() < 1e-9);
+    }
+    let moved = Moved::new(0.37, Vec3::new(1.1, -0.4, 2.0), Vec3::new(3.0, -1.0, 0.5));
+    let other = moved.body(figure, body, 6e4);
+    let carried = link(body, &other, &without_names())
+        .carry_rig(&rig)
+        .unwrap();
+    let [from, to] = [(&rig, body), (&carried, &other)].map(|(rig, body)| {
+        let RigKind::Muscle(muscle) = rig.kind() else {
+            panic!("{:?}", rig.kind());
+        };
+        muscle.line(body, 9).unwrap()
+    });
+    for ((x, radius), (y, other)) in from.iter().zip(&to) {
+        assert!((moved.apply(x) - y).norm() < 1e-9);
+        assert!((moved.scale * radius - other).abs() < 1e-9);
+    }
+    let samples = rig.samples().iter().zip(carried.samples());
+    for (one, two) in samples {
+        assert_eq!(one.control, two.control);
+        assert!((one.parameters[0] - two.parameters[0]).abs() < 1e-12);
+    }
+    let [own, theirs] = [(&rig, body), (&carried, &other)]
+        .map(|(rig, body)| rig.forces(body, &rig.parameters(1.0)).unwrap());
+    let factor = 3.0 * moved.scale * moved.scale;
+    let expected = own.iter().map(|f| moved.turn * f * factor);
+    let apart: f64 = expected.zip(&theirs).map(|(a, b)| (a - b).norm()).sum();
+    let whole: f64 = theirs.iter().map(|f| f.norm()).sum();
+    assert!(whole > 0.0 && apart < 0.05 * whole, "{apart} of {whole}");
+}
+
+/// A muscle of another character, or of bones without a partner, is refused with its name.
+#[test]
+fn foreign_muscle_is_refused() {
+    let (_, body) = person();
+    let link = link(body, body, &without_names());
+    let place = |bone: BoneRef| MusclePlace {
+        bone,
+        values: [0.5, 0.0, 0.02],
+    };
+    let refuse = |one: BoneRef, two: BoneRef| -> String {
+        let muscle = MuscleRig::new(place(one), place(two), [0.3, 0.05, 0.0]).unwrap();
+        let rig = Rig::muscle("Odd", muscle, Vec::new()).unwrap();
+        link.carry_rig(&rig).unwrap_err().to_string()
+    };
+    let arm = || BoneRef::Name("UpperArm.L".into());
+    let text = refuse(arm(), BoneRef::Name("Wing".into()));
+    assert!(text.contains("'Odd'") && text.contains("'Wing'"), "{text}");
+    let text = refuse(BoneRef::Index(40), arm());
+    assert!(text.contains("'Odd'") && text.contains("40"), "{text}");
+    assert!(refuse(arm(), arm()).contains("one place"));
 }

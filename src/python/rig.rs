@@ -7,10 +7,12 @@ use super::correspond::PyCorrespondence;
 use super::errors::{IntoPy, input_error, run_detached};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
+use super::rig_samples::read_samples;
 use super::surface_fit::PySurfaceFitReport;
 use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
 use crate::rig::{
-    ForceScope, Guide, Rig, RigCompliance, RigError, RigKind, Sample, load, save, sum_stiffness,
+    ForceScope, Guide, MusclePlace, Rig, RigCompliance, RigError, RigKind, load, save,
+    sum_stiffness,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -18,7 +20,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A template on a guide, driven by one control [capell2006, §4]. `fit_surface` makes another kind: shapes of the skin at poses.
+/// A template on a guide, driven by one control [capell2006, §4]. Other kinds are shapes of the skin at poses (`fit_surface`) and muscles (`muscle`).
 ///
 /// Rig(template, guide, samples=[(gamma, {parameter: value})], name="Rig"):
 ///
@@ -101,26 +103,7 @@ impl PyRig {
         };
         let plain = Rig::new(name, template.0, guide.clone(), Vec::new());
         let plain = plain.map_err(RigError::into_py)?;
-        let mut recorded = Vec::new();
-        let refused = |_| input_error("samples: expected a list of (gamma, {name: value})");
-        let items = samples.map(|list| list.extract::<List<Bound<'_, PyAny>>>());
-        let List(items) = items.transpose().map_err(refused)?.unwrap_or_default();
-        for (index, item) in items.iter().enumerate() {
-            let (control, values) = item.extract::<(f64, Bound<'_, PyDict>)>().map_err(|_| {
-                input_error(format!(
-                    "samples[{index}]: expected (gamma, {{name: value}})"
-                ))
-            })?;
-            let named = named_numbers(&values)?;
-            let named = named.iter().map(|(name, value)| (name.as_str(), *value));
-            let parameters = plain
-                .replace_parameters(plain.own_parameters(), named)
-                .map_err(|e| sample_error(index, e))?;
-            recorded.push(Sample {
-                control,
-                parameters,
-            });
-        }
+        let recorded = read_samples(&plain, samples)?;
         Rig::new(name, template.0, guide, recorded)
             .map(|rig| Self(Arc::new(rig)))
             .map_err(IntoPy::into_py)
@@ -162,19 +145,19 @@ impl PyRig {
         Ok(tension.unwrap_or_else(none).into_pyarray(py))
     }
 
-    /// Kind of rig: "force", a template on a guide, or "sculpted", shapes of the skin (`fit_surface`).
+    /// Kind of rig: "force", a template on a guide, "sculpted", shapes of the skin (`fit_surface`), or "muscle" (`muscle`).
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.kind().name()
     }
 
-    /// Template with its own parameters; None for a sculpted rig.
+    /// Template with its own parameters; None for a sculpted rig or a muscle.
     #[getter]
     fn template(&self) -> Option<PyTemplate> {
         self.0.template().copied().map(PyTemplate)
     }
 
-    /// Guide with its own parameters; None for a sculpted rig.
+    /// Guide with its own parameters; None for a sculpted rig or a muscle.
     #[getter]
     fn guide<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(guide) = self.0.guide().cloned() else {
@@ -187,11 +170,26 @@ impl PyRig {
         }))
     }
 
+    /// Ends of a muscle as bone guides, (origin, insertion); None for other rigs.
+    #[getter]
+    fn ends(&self) -> PyResult<Option<(PyBoneGuide, PyBoneGuide)>> {
+        let RigKind::Muscle(muscle) = self.0.kind() else {
+            return Ok(None);
+        };
+        let guide = |place: &MusclePlace| {
+            let [along, angle, distance] = place.values;
+            Guide::bone(place.bone.clone(), [along, angle, distance, 0.0])
+                .map(PyBoneGuide)
+                .map_err(RigError::into_py)
+        };
+        Ok(Some((guide(muscle.origin())?, guide(muscle.insertion())?)))
+    }
+
     /// Report of the fit that made a sculpted rig; None for other rigs, and for rigs from files.
     #[getter]
     fn report(&self) -> Option<PySurfaceFitReport> {
         match self.0.kind() {
-            RigKind::Force(_) => None,
+            RigKind::Force(_) | RigKind::Muscle(_) => None,
             RigKind::Sculpted(sculpted) => sculpted.report().copied().map(PySurfaceFitReport),
         }
     }
@@ -418,7 +416,7 @@ impl PyRig {
                     guide.spec().name
                 )
             }
-            RigKind::Sculpted(_) => "sculpted".to_owned(),
+            kind => kind.name().to_owned(),
         };
         let (name, samples) = (self.0.name(), self.0.samples().len());
         format!("<thew.Rig '{name}': {what}, {samples} samples>")
@@ -493,12 +491,4 @@ pub(super) fn rig_stiffness<'py>(
         sum_stiffness(&rigs, &body.0, &controls.data).map_err(IntoPy::into_py)
     })?;
     Ok(factors.into_pyarray(py))
-}
-
-fn sample_error(index: usize, error: RigError) -> PyErr {
-    RigError::Sample {
-        sample: index,
-        error: Box::new(error),
-    }
-    .into_py()
 }

@@ -5,7 +5,7 @@
 use super::arrays::{check_finite, from_points, read_finite_points, read_floats, real, text};
 use super::errors::{IntoPy, input_error, run_detached};
 use crate::rig::{
-    Guide, GuideFrame, Parameter, ParameterKind, RigError, Spec, Template, TemplateKind,
+    Guide, GuideFrame, Parameter, ParameterKind, RigError, RigKind, Spec, Template, TemplateKind,
 };
 use crate::{Mat4, Vec3};
 use numpy::ndarray::{Array2, Array3};
@@ -190,7 +190,7 @@ impl PyParameterSpec {
     }
 }
 
-/// One kind of template or guide, as an interface shows it.
+/// One kind of template, guide or rig, as an interface shows it.
 #[pyclass(name = "RigSpec", module = "thew", frozen)]
 pub(super) struct PyRigSpec {
     spec: &'static Spec,
@@ -256,6 +256,13 @@ pub(super) fn templates() -> Vec<PyRigSpec> {
 pub(super) fn guides() -> Vec<PyRigSpec> {
     let of = |spec| PyRigSpec { spec, tilt: 0.0 };
     Guide::SPECS.iter().map(of).collect()
+}
+
+/// Returns the kinds of rigs that are no template on a guide, with their parameters: "sculpted" and "muscle".
+#[pyfunction]
+pub(super) fn rig_kinds() -> Vec<PyRigSpec> {
+    let of = |spec: &&'static Spec| PyRigSpec { spec, tilt: 0.0 };
+    RigKind::specs().iter().map(of).collect()
 }
 
 /// Reads numbers by name, in the order given.

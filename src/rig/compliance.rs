@@ -20,6 +20,9 @@ pub use super::folding::MIN_VOLUME_RATIO;
 /// Displacement, as a part of the body's size, at a strength of E/size, up to which skin counts as fixed.
 const FIXED_SKIN_TOLERANCE: f64 = 1e-9;
 
+/// Contraction at which a muscle's compliance is measured: small, so that it is that of the linear response, and far above rounding.
+const USUAL_CONTRACTION: f64 = 0.1;
+
 /// Response of flesh at rest to a rig at some parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RigCompliance {
@@ -55,7 +58,7 @@ impl LoweredStrength {
 
 impl Rig {
     /// Returns the response of a body's flesh at rest to the rig at η; the strength in η is ignored. A sculpted rig takes its last sample,
-    /// and its compliance is that per share of the whole, m.
+    /// and its compliance is that per share of the whole, m; that of a muscle is per unit of contraction, m.
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a linear system that cannot be solved.
@@ -77,6 +80,7 @@ impl Rig {
         let usual = match self.kind() {
             RigKind::Force(_) => body.material().young() / body.size(),
             RigKind::Sculpted(_) => 1.0,
+            RigKind::Muscle(_) => USUAL_CONTRACTION,
         };
         let forces = self.forces_at_control(body, control, &self.with_strength(eta, usual))?;
         let line = body.static_displacements(&forces)?;
@@ -158,7 +162,7 @@ impl Rig {
 
     /// Returns the rig with strengths limited so that, by itself and at rest, it presses no flesh of a body flat, and
     /// the lowered samples. States between samples, with interpolated strength and position, are not checked. Sculpted rigs act at poses of
-    /// their own, not at rest, and are returned as they are.
+    /// their own, not at rest, and the contraction of muscles is bounded; both are returned as they are.
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
@@ -167,7 +171,7 @@ impl Rig {
         body: &Body,
         progress: &dyn Progress,
     ) -> Result<(Self, Vec<LoweredStrength>), RigError> {
-        if let RigKind::Sculpted(_) = self.kind() {
+        if let RigKind::Sculpted(_) | RigKind::Muscle(_) = self.kind() {
             return Ok((self.clone(), Vec::new()));
         }
         let mut states = self.sample_states();
@@ -224,7 +228,7 @@ impl Rig {
     pub(in crate::rig) fn strength_index(&self) -> usize {
         match self.kind() {
             RigKind::Force(force) => force.template().parameters().len() - 1,
-            RigKind::Sculpted(_) => 0,
+            RigKind::Sculpted(_) | RigKind::Muscle(_) => 0,
         }
     }
 
@@ -250,6 +254,9 @@ impl Rig {
                     made.with_firmness(self.firmness())
                 }
                 RigKind::Sculpted(_) => Ok(self.clone()),
+                RigKind::Muscle(muscle) => {
+                    Self::muscle(self.name(), muscle.with_parameters(&eta)?, Vec::new())
+                }
             };
         }
         let each = self.samples().iter().zip(states);

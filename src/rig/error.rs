@@ -4,6 +4,7 @@
 use super::TemplateKind;
 use crate::progress::Cancelled;
 use crate::range::MAX_NUMBER;
+use crate::skeleton::SkeletonError;
 use crate::solve::SolveError;
 use std::path::PathBuf;
 
@@ -127,9 +128,9 @@ pub enum RigError {
         /// Name of the bone.
         name: String,
     },
-    /// A sculpted rig has no template.
+    /// A sculpted rig and a muscle have no template.
     #[error(
-        "the rig is sculpted: it has no template and no guide, so that nothing of them can be placed or fitted"
+        "a sculpted rig or a muscle has no template and no guide, so that nothing of them can be placed or fitted"
     )]
     NoTemplate,
     /// A point of a sculpted rig is invalid.
@@ -165,6 +166,20 @@ pub enum RigError {
     /// The frame's position overflows.
     #[error("the guide's parameters put the template farther away than numbers reach")]
     TooFar,
+    /// The ends of a muscle are one place.
+    #[error("the ends of the muscle are one place: put origin and insertion apart")]
+    MuscleEnds,
+    /// The contraction of a muscle is out of range.
+    #[error("the contraction is {value}, but must be from {} to {}", range.0, range.1)]
+    Contraction {
+        /// The contraction.
+        value: f64,
+        /// Smallest and largest contraction.
+        range: (f64, f64),
+    },
+    /// The pose does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
     /// The template reaches no flesh.
     #[error("the template lies wholly outside the flesh: move it into the body or make it larger")]
     Outside,
@@ -300,6 +315,7 @@ impl RigError {
             Self::Nested { inner, .. } => Some(inner.0),
             Self::Unknown { name, .. } => Some(name),
             Self::Control { .. } => Some("control"),
+            Self::Contraction { .. } => Some("contraction"),
             Self::Barycentric { .. } => Some("barycentric"),
             Self::Matrix { .. } => Some("matrix"),
             Self::Sample { error, .. } | Self::Rig { error, .. } => error.parameter(),

@@ -108,6 +108,10 @@ impl Rig {
         self.check_numbers(eta)?;
         match &self.kind {
             RigKind::Force(force) => force.integral(body, eta, None)?.forces(),
+            RigKind::Muscle(muscle) => match muscle.forces(body, eta) {
+                Err(RigError::Outside) => Ok(None),
+                forces => forces.map(Some),
+            },
             RigKind::Sculpted(sculpted) => {
                 let mut sum = vec![Vec3::zeros(); body.node_count()];
                 let Some((a, b, t)) = samples::bracket(&self.samples, control) else {
@@ -196,7 +200,9 @@ impl Rig {
     ) -> Result<Vec<f64>, RigError> {
         check_field(body, field)?;
         match &self.kind {
-            RigKind::Force(_) => self.integral(body, eta, None)?.forces_vjp(field),
+            RigKind::Force(_) | RigKind::Muscle(_) => {
+                self.integral(body, eta, None)?.forces_vjp(field)
+            }
             RigKind::Sculpted(_) => {
                 let whole = self.forces_at_control(body, control, &self.with_strength(eta, 1.0))?;
                 Ok(vec![whole.iter().zip(field).map(|(f, w)| f.dot(w)).sum()])
@@ -264,7 +270,7 @@ pub fn sum_forces(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec
     Ok(out)
 }
 
-fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
+pub(super) fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
     if field.len() != body.node_count() {
         return Err(RigError::Field {
             expected: body.node_count(),

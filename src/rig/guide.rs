@@ -17,6 +17,7 @@ use super::{GuideFrame, Parameter, ParameterKind, RigError, Spec};
 use crate::body::Body;
 use crate::geometry::rotation_vector::{mean_rotation, rotation};
 use crate::range;
+use crate::skeleton::Skeleton;
 use crate::{Mat3, Vec3};
 use std::f64::consts::PI;
 
@@ -45,6 +46,18 @@ pub enum BoneRef {
     Name(String),
     /// By number.
     Index(u32),
+}
+
+impl BoneRef {
+    /// Returns a bone of a skeleton by its name, or by its number if another bone before it has that name.
+    pub fn of(skeleton: &Skeleton, bone: u32) -> Self {
+        let name = skeleton.names().get(bone as usize);
+        let first = skeleton.names().iter().position(|n| Some(n) == name);
+        match name.filter(|_| first == Some(bone as usize)) {
+            Some(name) => Self::Name(name.clone()),
+            None => Self::Index(bone),
+        }
+    }
 }
 
 /// Anchor of a template, and the values of the guide's parameters.
@@ -316,7 +329,7 @@ fn rotate_about(v: Vec3, axis: &Vec3, angle: f64) -> Vec3 {
     v * cos + axis.cross(&v) * sin
 }
 
-fn place_on_bone(
+pub(super) fn place_on_bone(
     body: &Body,
     bone: &BoneRef,
     along: f64,
@@ -325,30 +338,10 @@ fn place_on_bone(
     tilt: f64,
 ) -> Result<GuidePlacement, RigError> {
     let skeleton = body.skeleton();
-    let b = match bone {
-        BoneRef::Name(name) => skeleton.names().iter().position(|n| n == name),
-        BoneRef::Index(index) => Some(*index as usize).filter(|&b| b < skeleton.len()),
-    };
-    let b = b.ok_or_else(|| match bone {
-        BoneRef::Name(name) => RigError::NoBone { name: name.clone() },
-        BoneRef::Index(bone) => RigError::BoneIndex {
-            bone: *bone,
-            bones: skeleton.len(),
-        },
-    })?;
+    let b = bone_index(skeleton, bone)?;
     let head = skeleton.heads()[b];
     let way = skeleton.tails()[b] - head;
-    let axis = way
-        .try_normalize(1e-12 * body.size())
-        .ok_or_else(|| RigError::NoLength {
-            name: skeleton.names()[b].clone(),
-        })?;
-    let start = if axis.y.abs() > NEAR_Y_COSINE {
-        Vec3::z()
-    } else {
-        -Vec3::y()
-    };
-    let start = (start - axis * axis.dot(&start)).normalize();
+    let (axis, start) = bone_axes(skeleton, b, 1e-12 * body.size())?;
     let out = rotate_about(start, &axis, angle);
     let rotation = tilted_rotation(axis, out, tilt);
     let side = rotation.column(1).into_owned();
@@ -367,6 +360,51 @@ fn place_on_bone(
             pure_spin(side),
         ],
     })
+}
+
+/// Returns the index of a bone.
+pub(super) fn bone_index(skeleton: &Skeleton, bone: &BoneRef) -> Result<usize, RigError> {
+    match bone {
+        BoneRef::Name(name) => {
+            let found = skeleton.names().iter().position(|n| n == name);
+            found.ok_or_else(|| RigError::NoBone { name: name.clone() })
+        }
+        BoneRef::Index(index) => {
+            let found = Some(*index as usize).filter(|&b| b < skeleton.len());
+            found.ok_or(RigError::BoneIndex {
+                bone: *index,
+                bones: skeleton.len(),
+            })
+        }
+    }
+}
+
+/// Returns the direction of a bone longer than `least`, and that of angle 0 around it.
+fn bone_axes(skeleton: &Skeleton, bone: usize, least: f64) -> Result<(Vec3, Vec3), RigError> {
+    let way = skeleton.tails()[bone] - skeleton.heads()[bone];
+    let axis = way.try_normalize(least).ok_or_else(|| RigError::NoLength {
+        name: skeleton.names()[bone].clone(),
+    })?;
+    let start = if axis.y.abs() > NEAR_Y_COSINE {
+        Vec3::z()
+    } else {
+        -Vec3::y()
+    };
+    Ok((axis, (start - axis * axis.dot(&start)).normalize()))
+}
+
+/// Returns a point by its position along a bone, its direction around it and its distance from it, as [`Guide::Bone`] has them.
+pub(super) fn cylindrical_place(
+    skeleton: &Skeleton,
+    bone: usize,
+    x: Vec3,
+) -> Result<[f64; 3], RigError> {
+    let (axis, start) = bone_axes(skeleton, bone, 0.0)?;
+    let (head, tail) = (skeleton.heads()[bone], skeleton.tails()[bone]);
+    let along = (x - head).dot(&axis);
+    let out = x - head - axis * along;
+    let angle = out.dot(&axis.cross(&start)).atan2(out.dot(&start));
+    Ok([along / (tail - head).norm(), angle, out.norm()])
 }
 
 fn place_under_skin(

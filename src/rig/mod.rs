@@ -29,6 +29,7 @@
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `outline` | lines that show a field |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
+//! | `muscle` | spindles of flesh between two places on bones, which contract at constant volume |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `evaluation` | generalised forces of a rig of any kind at a control, and their derivatives |
 //! | `tension`, `cell_means` | stiffness of the flesh, led by rigs; means over the flesh of cells |
@@ -54,6 +55,7 @@ mod folding;
 mod force;
 mod frame;
 mod guide;
+mod muscle;
 mod outline;
 mod parameter;
 mod quadrature;
@@ -75,6 +77,7 @@ pub use fit::{NamedValues, RigFit, RigFitError, RigFitResult, RigFitSettings, Sk
 pub use force::ForceRig;
 pub use frame::GuideFrame;
 pub use guide::{BoneRef, Guide, GuideMotion, GuidePlacement};
+pub use muscle::{MusclePlace, MuscleRig, muscles};
 pub use parameter::{Parameter, ParameterKind, Spec};
 pub use rig_forces::RigForces;
 pub use samples::Sample;
@@ -96,14 +99,22 @@ pub enum RigKind {
     Force(ForceRig),
     /// Shapes of the skin at poses.
     Sculpted(SculptedRig),
+    /// A spindle of flesh between two places on bones, which contracts.
+    Muscle(MuscleRig),
 }
 
 impl RigKind {
+    /// Returns the kinds that are no template on a guide, with their parameters.
+    pub fn specs() -> [&'static Spec; 2] {
+        [SculptedRig::spec(), MuscleRig::spec()]
+    }
+
     /// Returns the name of the kind in code and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Force(_) => "force",
             Self::Sculpted(_) => SculptedRig::spec().name,
+            Self::Muscle(_) => MuscleRig::spec().name,
         }
     }
 }
@@ -159,10 +170,24 @@ impl Rig {
         Self::from_kind(name.into(), kind, samples)
     }
 
+    /// Builds a muscle; without samples it is the same for every control. Samples may come in any order.
+    ///
+    /// # Errors
+    /// Two samples at one control, and samples that are not finite, have another number of parameters, or define no muscle; each error names
+    /// the sample.
+    pub fn muscle(
+        name: impl Into<String>,
+        muscle: MuscleRig,
+        samples: Vec<Sample>,
+    ) -> Result<Self, RigError> {
+        Self::from_kind(name.into(), RigKind::Muscle(muscle), samples)
+    }
+
     fn from_kind(name: String, kind: RigKind, samples: Vec<Sample>) -> Result<Self, RigError> {
         let specs = match &kind {
             RigKind::Force(force) => force.parameter_specs().to_vec(),
             RigKind::Sculpted(_) => vec![SculptedRig::spec()],
+            RigKind::Muscle(_) => vec![MuscleRig::spec()],
         };
         if let RigKind::Sculpted(sculpted) = &kind
             && sculpted.sculpts().len() != samples.len()
@@ -210,12 +235,12 @@ impl Rig {
         &self.kind
     }
 
-    /// Returns the template with its own parameters; `None` for a sculpted rig.
+    /// Returns the template with its own parameters; `None` for a sculpted rig and a muscle.
     pub fn template(&self) -> Option<&Template> {
         self.force().ok().map(ForceRig::template)
     }
 
-    /// Returns the guide with its own parameters; `None` for a sculpted rig.
+    /// Returns the guide with its own parameters; `None` for a sculpted rig and a muscle.
     pub fn guide(&self) -> Option<&Guide> {
         self.force().ok().map(ForceRig::guide)
     }
@@ -224,7 +249,7 @@ impl Rig {
     fn force(&self) -> Result<&ForceRig, RigError> {
         match &self.kind {
             RigKind::Force(force) => Ok(force),
-            RigKind::Sculpted(_) => Err(RigError::NoTemplate),
+            RigKind::Sculpted(_) | RigKind::Muscle(_) => Err(RigError::NoTemplate),
         }
     }
 
@@ -247,6 +272,7 @@ impl Rig {
     pub fn own_parameters(&self) -> Vec<f64> {
         match &self.kind {
             RigKind::Force(force) => force.parameters(),
+            RigKind::Muscle(muscle) => muscle.parameters(),
             RigKind::Sculpted(_) => SculptedRig::spec()
                 .parameters
                 .iter()
@@ -319,6 +345,7 @@ impl Rig {
         match &self.kind {
             RigKind::Force(force) => force.template_at(eta).map(drop),
             RigKind::Sculpted(_) => Ok(()),
+            RigKind::Muscle(muscle) => muscle.check(eta),
         }
     }
 
@@ -363,7 +390,7 @@ impl Rig {
     pub(crate) fn level_radii(&self, body: &Body, level: u32) -> (f64, f64) {
         match &self.kind {
             RigKind::Force(force) => force.field().level_radii(body, level),
-            RigKind::Sculpted(_) => (0.0, f64::INFINITY),
+            RigKind::Sculpted(_) | RigKind::Muscle(_) => (0.0, f64::INFINITY),
         }
     }
 
@@ -394,7 +421,7 @@ impl Rig {
     /// Returns the rig with the digits of files: of a sculpted one five, of others all.
     fn rounded(&self) -> Self {
         let kind = match &self.kind {
-            RigKind::Force(_) => return self.clone(),
+            RigKind::Force(_) | RigKind::Muscle(_) => return self.clone(),
             RigKind::Sculpted(sculpted) => RigKind::Sculpted(sculpted.rounded()),
         };
         Self {

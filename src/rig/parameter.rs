@@ -93,7 +93,7 @@ impl Spec {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::{Guide, ParameterKind, TemplateKind};
+    use crate::rig::{Guide, MuscleRig, ParameterKind, TemplateKind};
     use std::collections::BTreeMap;
 
     /// Parameters of one name have one specification, whose range, default and unit fit its kind.
@@ -101,14 +101,15 @@ mod tests {
     fn parameter_specs_are_consistent() {
         let templates = TemplateKind::ALL.iter().map(|kind| kind.spec());
         let mut known = BTreeMap::new();
-        for spec in templates.chain(&Guide::SPECS) {
+        for spec in templates.chain(&Guide::SPECS).chain([MuscleRig::spec()]) {
             for p in spec.parameters {
                 assert_eq!(known.entry(p.name).or_insert(p), &p);
                 let (lower, upper) = p.range;
                 assert!(lower <= p.default && p.default <= upper && lower < upper);
                 assert_eq!(p.name.ends_with("radius"), p.kind == ParameterKind::Radius);
                 assert_eq!(p.name == "strength", p.kind.unit() == "N/m³");
-                let turns = ["angle", "tilt", "roll", "rx", "ry", "rz"].contains(&p.name);
+                let last = p.name.rsplit('_').next().unwrap_or_default();
+                let turns = ["angle", "tilt", "roll", "rx", "ry", "rz"].contains(&last);
                 assert_eq!(turns, p.kind.unit() == "rad");
                 assert!(p.kind != ParameterKind::Radius || p.default > 0.0);
             }

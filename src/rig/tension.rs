@@ -3,7 +3,7 @@
 //!
 //! In a frame with controls γ_a the elastic stiffness of a cell of the lattice is multiplied by `1 + Σ_a f_a γ_a σ_a`. σ_a in 0..1 is the rig's
 //! share of tense flesh, the mean over the cell's flesh; f_a is the rig's firmness. A template's share is its own window W at the parameters of
-//! the control: 1 in its middle, 0 where its force ends. A sum beyond [`STIFFNESS_FACTORS`] counts as the nearest end of that range.
+//! the control: 1 in its middle, 0 where its force ends. A muscle's tension is its contraction times the share of muscle. A sum beyond [`STIFFNESS_FACTORS`] counts as the nearest end of that range.
 //!
 //! [`crate::dynamics::Simulation::set_stiffness`] takes the factors.
 
@@ -43,6 +43,10 @@ impl Rig {
         match &self.kind {
             RigKind::Force(force) => force.tension(body, gamma, &self.parameters(gamma)),
             RigKind::Sculpted(_) => Ok(None),
+            RigKind::Muscle(muscle) => match muscle.tension(body, &self.parameters(gamma)) {
+                Err(RigError::Outside) => Ok(None),
+                tension => tension.map(Some),
+            },
         }
     }
 

@@ -353,7 +353,8 @@ def test_bad_values_disable_rig(fleshed_character, what):
     if what == "equal":
         rig.samples[0].control = 0.0
     rig.control = 1.0
-    part("saved.slider_groups").set_values(rig.samples[1].sliders, [0.1, 0.1, 0.05, 2e4, *([0.5] + 11 * [0.0])])
+    for name, value in {"radius": 0.1, "ring_radius": 0.1, "tube_radius": 0.05, "strength": 2e4, "along": 0.5}.items():
+        setattr(rig.samples[1].sliders, name, value)
     play(body, (1,))
     assert rig.problem == ""
 

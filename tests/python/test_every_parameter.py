@@ -125,6 +125,8 @@ def objects(tmp_path_factory):
     modes = thew.modes(tets, 3, material, fixed=[0, 1, 2, 3])
     template = thew.Template("radial", radius=0.2, strength=100.0)
     rig = thew.Rig(template, thew.FreeGuide(shapes.turn_about([0.0, 0.0, 0.0], shift=[0.5, 0.0, 0.0])), [(1.0, {})])
+    ends = thew.BoneGuide("upper", distance=0.02), thew.BoneGuide("lower", distance=0.02)
+    muscle = thew.muscle(*ends, radius=0.05)
     box = thew.Shell(*shapes.box())
     keyframes = np.stack([box.vertices, box.vertices + 0.1])
     spacetime = thew.Spacetime(box, keyframes, [0.0, 1.0], modes=2)
@@ -310,6 +312,11 @@ def objects(tmp_path_factory):
         ("RigFit.fit", "points"): [(0, [0.0, 0.0, 0.2])],
         ("RigFit.gradient", "points"): [(0, [0.0, 0.0, 0.2])],
         ("fit_rig", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("muscle", "insertion"): ends[1],
+        ("muscle", "radius"): 0.05,
+        ("muscle_shortening", "rig"): muscle,
+        ("muscle_line", "rig"): muscle,
+        ("muscle_growth", "rig"): muscle,
         ("fit_pose", "points"): [(v, vertices[v]) for v in range(len(vertices))],
         ("fit_gradient", "points"): [(0, [0.0, 0.0, 0.2])],
         ("nonlinear_equilibrium", "tets"): tets,

@@ -147,7 +147,8 @@ def rig_objects(arm):
     ]
     samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": 1 / 3, "radius": 0.04})]
     rigs = [thew.Rig(bump, guide, samples if i % 2 else None, name=f"Rig {i}") for i, guide in enumerate(guides)]
-    return [bump, torus, *guides, *rigs]
+    muscle = thew.muscle(guides[0], guides[1], 1 / 30, contraction=1 / 3, bow=0.01, name="Biceps")
+    return [bump, torus, *guides, *rigs, muscle]
 
 
 def test_pickle_rigs(arm):

@@ -52,7 +52,11 @@ def test_registry_describes_kinds(arm):
     plain = {"bone": thew.BoneGuide("upper"), "skin": thew.SkinGuide(0), "free": thew.FreeGuide(np.eye(4))}
     for spec in thew.guides():
         assert plain[spec.name].parameters == {p.name: p.default for p in spec.parameters}
-    for spec in (*thew.templates(), *thew.guides()):
+    ends = thew.BoneGuide("upper"), thew.BoneGuide("lower")
+    muscle = thew.muscle(*ends, radius=0.1)
+    assert [spec.name for spec in thew.rig_kinds()] == ["sculpted", muscle.kind]
+    assert muscle.parameters() == {p.name: p.default for p in thew.rig_kinds()[1].parameters}
+    for spec in (*thew.templates(), *thew.guides(), *thew.rig_kinds()):
         for text in (spec.label, spec.doc, spec.icon, *(t for p in spec.parameters for t in (p.label, p.doc))):
             assert text and not text.endswith(".")
         for p in spec.parameters:

@@ -4,7 +4,7 @@
 //! The result does not depend on names, on the order of vertices or bones, on scale, or on the body's pose in space.
 //! The welded skin (`skin`) gives a mirror plane (`mirror`) and thickness by inscribed balls (`balls`). From these
 //! follow the tree of bones (`bones`), its trunk (`trunk`), the fraction along limbs and their ends (`limbs`), the
-//! stance (`stance`), and coordinates on the trunk (`regions`). All of them give the map of flesh (`map`) and the
+//! stance (`stance`), coordinates on the trunk (`regions`), and limbs as two segments (`segments`). All of them give the map of flesh (`map`) and the
 //! parts that presets refer to (`parts`).
 
 mod balls;
@@ -18,6 +18,7 @@ mod parts;
 mod point_tree;
 mod regions;
 mod scatter;
+mod segments;
 mod skin;
 mod skin_tree;
 mod stance;
@@ -28,6 +29,7 @@ mod trunk;
 
 pub use kind::CharacterKind;
 pub use parts::{BodyPart, PartName};
+pub use segments::{LimbSegments, TrunkFrame};
 pub(crate) use skin_tree::SkinTree;
 
 use super::bone_distance::{bone_distance, last_bones};

@@ -581,3 +581,45 @@ fn painted_hardness_removes_flesh() {
             && between < person.mean_over_bone(&f, HIPS)
     );
 }
+
+/// Arms and legs of the person are two segments each, with their joints, thickness, sides and the way they bend, under any motion.
+#[test]
+fn limb_segments_of_person() {
+    let person = person();
+    let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.3);
+    let shift = Vec3::new(3.0, -8.0, 1.0);
+    for moved in [false, true] {
+        let place = |x: Vec3| if moved { turn * x + shift } else { x };
+        let anatomy = person
+            .map_points(|x| place(*x))
+            .anatomy(CharacterKind::Automatic);
+        let trunk = anatomy.trunk_frame().unwrap();
+        assert!(trunk.upright);
+        let ahead = if moved { turn * -Vec3::y() } else { -Vec3::y() };
+        assert!(trunk.ahead().dot(&ahead) > 0.95);
+        let limbs = anatomy.limb_segments();
+        assert_eq!(limbs.len(), 4);
+        for limb in limbs {
+            let side = if limb.left { 1.0 } else { -1.0 };
+            let (joints, radii) = match limb.at_chest {
+                true => (
+                    [[0.2, 0.0, 1.4], [0.45, 0.0, 1.4], [0.7, 0.0, 1.4]],
+                    [0.06, 0.05],
+                ),
+                false => (
+                    [[0.1, 0.0, 0.88], [0.11, 0.0, 0.5], [0.11, 0.0, 0.1]],
+                    [0.09, 0.06],
+                ),
+            };
+            for (found, joint) in limb.joints.iter().zip(joints) {
+                let wanted = place(Vec3::new(joint[0] * side, joint[1], joint[2]));
+                assert!((found - wanted).norm() < 0.08, "{found} {wanted}");
+            }
+            for (found, radius) in limb.radii.iter().zip(radii) {
+                assert!((found / radius - 1.0).abs() < 0.25, "{found} {radius}");
+            }
+            let bend = if limb.at_chest { ahead } else { -ahead };
+            assert!(limb.flexor.dot(&bend) > 0.9);
+        }
+    }
+}

@@ -54,11 +54,25 @@
 //! offsets = [[0.0, 0.012, 0.0]]            # wanted displacements, rest axes
 //! ```
 //!
+//! A muscle has two places at bones in their stead:
+//!
+//! ```toml
+//! [[rigs]]
+//! name = "Biceps"
+//! kind = "muscle"
+//! contraction = 0.3
+//! radius = 0.04
+//! bow = 0.0                 # optional, as are samples
+//! origin = { bone = "upper_arm.L", along = 0.1, angle = 0.0, distance = 0.02 }
+//! insertion = { bone = "forearm.L", along = 0.1, angle = 0.0, distance = 0.02 }
+//! ```
+//!
 //! In addition to a strength, or instead of it, a table may hold `yields`: the peak displacement of a body's skin
 //! ([`Rig::peak_displacements`]), metres, negative for a reversed field. A file written for a body holds both. Read
 //! for a body, yields are converted to strengths for this body; where that fails, the strength in the file is kept.
 //! Read without a body, strengths count. A sample with neither takes the template's.
 
+mod muscle;
 mod sculpted;
 mod table;
 mod words;
@@ -68,11 +82,12 @@ use super::{ForceRig, Rig, RigError, RigKind, Sample, SculptedRig, Template, Tem
 use crate::body::Body;
 use crate::disk;
 use crate::progress::Progress;
+use muscle::{read_muscle, write_muscle};
 use sculpted::{read_sculpted, write_sculpted};
 use std::fmt::Write;
 use std::path::Path;
 use table::{RigFileTable, RigFileText, parse_integer};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 use words::{quote, write_numbers};
 
 /// Version of the format.
@@ -163,6 +178,10 @@ fn to_text(rigs: &[Rig], body: YieldContext) -> Result<String, RigError> {
                 write_rig(&mut text, rig, force, (own, yields(rig)?))
             }
             RigKind::Sculpted(sculpted) => write_sculpted_rig(&mut text, rig, sculpted),
+            RigKind::Muscle(muscle) => {
+                let head = write_head(&mut text, rig);
+                head.and_then(|()| write_muscle(&mut text, rig, muscle))
+            }
         };
     }
     Ok(text)
@@ -274,8 +293,11 @@ fn read_rig(table: &RigFileTable, body: YieldContext) -> Result<Rig, RigError> {
     let rig = match kind.as_deref() {
         None | Some("force") => read_force(table, name, body),
         Some("sculpted") => read_sculpted(table, name),
+        Some("muscle") => read_muscle(table, name),
         Some(kind) => {
-            let what = format!("there is no kind of rig '{kind}'; there are: 'force', 'sculpted'");
+            let what = format!(
+                "there is no kind of rig '{kind}'; there are: 'force', 'sculpted', 'muscle'"
+            );
             Err(table.error_at_key("kind", what))
         }
     }?;
@@ -400,11 +422,7 @@ fn read_guide(table: &RigFileTable) -> Result<Guide, RigError> {
     let made = match spec.name {
         "bone" => {
             let values = table.guide_values(spec, &["bone"])?;
-            let bone = match table.require("bone")?.get_ref() {
-                DeValue::String(name) => BoneRef::Name(name.to_string()),
-                _ => BoneRef::Index(table.index("bone")?),
-            };
-            Guide::bone(bone, values)
+            Guide::bone(table.bone()?, values)
         }
         "skin" => {
             let values = table.guide_values(spec, &["face", "barycentric"])?;

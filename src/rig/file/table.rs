@@ -3,7 +3,7 @@
 
 use crate::Mat4;
 use crate::disk::line_of;
-use crate::rig::{GuideFrame, RigError, Spec};
+use crate::rig::{BoneRef, GuideFrame, RigError, Spec};
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -138,6 +138,14 @@ impl<'a> RigFileTable<'a> {
             DeValue::String(text) => Ok(text.to_string()),
             _ => Err(self.type_error(key, "text in quotes")),
         }
+    }
+
+    /// Returns the key 'bone': a name, or a number.
+    pub fn bone(&self) -> Result<BoneRef, RigError> {
+        Ok(match self.require("bone")?.get_ref() {
+            DeValue::String(name) => BoneRef::Name(name.to_string()),
+            _ => BoneRef::Index(self.index("bone")?),
+        })
     }
 
     pub fn index(&self, key: &str) -> Result<u32, RigError> {

@@ -166,7 +166,7 @@ impl Rig {
     /// Returns the sculpted rig with the report of its fit.
     fn with_report(self, report: SurfaceFitReport) -> Self {
         match self.kind {
-            RigKind::Force(_) => self,
+            RigKind::Force(_) | RigKind::Muscle(_) => self,
             RigKind::Sculpted(sculpted) => Self {
                 kind: RigKind::Sculpted(sculpted.with_report(report)),
                 ..self

@@ -86,7 +86,7 @@ fn fit(
 fn report(rig: &Rig) -> SurfaceFitReport {
     match rig.kind() {
         RigKind::Sculpted(sculpted) => *sculpted.report().unwrap(),
-        RigKind::Force(_) => panic!("not sculpted"),
+        RigKind::Force(_) | RigKind::Muscle(_) => panic!("not sculpted"),
     }
 }
 

@@ -85,6 +85,7 @@ class Scene:
         self.ParameterSpec, *_ = self.RigSpec.parameters
         self.BoneGuide = thew.BoneGuide("upper", distance=0.05)
         self.SkinGuide = thew.SkinGuide(3)
+        self.muscle = thew.muscle(self.BoneGuide, thew.BoneGuide("lower", distance=0.05), radius=0.05)
         self.FreeGuide = thew.FreeGuide(np.eye(4))
         self.Rig = thew.Rig(self.Template, self.BoneGuide, samples=[(0.5, {"radius": 0.1})])
         self.wish = [(400, self.vertices[400] + [0.0, 0.0, 0.01])]
@@ -327,6 +328,11 @@ CALLS: dict[str, Call] = {
     "Equilibrium.positions": lambda s: (s.Equilibrium.solve(), s.Equilibrium.positions())[1],
     "equilibrium": lambda s: thew.equilibrium(s.Body, s.pose),
     "equilibrium_forces": lambda s: thew.equilibrium_forces(s.Body, s.pose, s.zeros),
+    "muscle": lambda s: s.muscle,
+    "muscles": lambda s: thew.muscles(s.Body),
+    "muscle_shortening": lambda s: thew.muscle_shortening(s.muscle, s.Body, s.pose[None]),
+    "muscle_line": lambda s: thew.muscle_line(s.muscle, s.Body),
+    "muscle_growth": lambda s: thew.muscle_growth(s.muscle, s.Body, s.zeros),
     "RigFit.fit": lambda s: s.RigFit.fit(s.wish, evaluations=1),
     "RigFit.gradient": lambda s: s.RigFit.gradient(s.wish),
     "RigFit.positions": lambda s: s.RigFit.positions(),
@@ -409,6 +415,7 @@ CALLS: dict[str, Call] = {
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
     "guides": lambda s: thew.guides(),
     "templates": lambda s: thew.templates(),
+    "rig_kinds": lambda s: thew.rig_kinds(),
     "load_rigs": lambda s: thew.load_rigs(s.folder / "arm.toml"),
 }
 
@@ -434,6 +441,7 @@ FILLED: dict[str, Call] = {
     "Clip.engine": lambda s: s.swinging.engine,
     "Clip.folded_cells": lambda s: s.swinging.folded_cells,
     "Clip.loop_gap": lambda s: s.swinging.loop_gap,
+    "Rig.ends": lambda s: s.muscle.ends,
     "Rig.report": lambda s: s.sculpted.report,
     "RigFit.reached": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.reached)[1],
     "RigFit.folding": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.folding)[1],
