@@ -363,7 +363,7 @@ class Flesh(BuildStages):
         if not len(rigs := obj.thew.rigs):
             return None
         self.refresh_rigs(obj)
-        adaptive = settled and self.build_settings.simulation.adapt == "rigs"
+        own = self.pushing.functions() if settled and self.build_settings.simulation.adapt == "rigs" else None
         total = None
         for resolved in self.rigs:
             native = self.pushing.natives.get(resolved.index)
@@ -372,7 +372,7 @@ class Flesh(BuildStages):
             rig = rigs[resolved.index]
             control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
             try:
-                push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit, adaptive)
+                push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit, own)
             except core().ThewError as error:
                 rigging.store_problems(
                     obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ..logic.errors import sentence
 from ..logic.native import core
@@ -29,6 +30,12 @@ class Pushers:
     notes: dict[int, str] = field(default_factory=dict)  # why rigs do less than they are set to
     body: Any = None
     cache: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
+
+    def functions(self) -> Any:
+        """Returns the functions of the body that its rigs need together, bool [nodes]; None without rigs."""
+        if not self.natives:
+            return None
+        return np.any([native.functions(self.body) for native in self.natives.values()], axis=0)
 
     @staticmethod
     def build(rigs: tuple[ResolvedRig, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
@@ -88,15 +95,15 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.0f} %" if share >= 0.01 else "less than 1 %"
 
 
-def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float, adaptive: bool = False) -> Any:
+def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float, functions: Any = None) -> Any:
     """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one.
 
-    `adaptive`: on the functions that the rig needs alone.
+    `functions`: those that all rigs need together, where the flesh has these alone.
     """
     if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         drafted = draft(rig, native, control, body, metres_per_unit)
-        return native.forces(body, parameters=drafted, adaptive=adaptive)
-    return native.forces(body, gamma=control, adaptive=adaptive)
+        return native.forces(body, parameters=drafted, functions=functions)
+    return native.forces(body, gamma=control, functions=functions)
 
 
 def displayed_parameters(

@@ -1917,7 +1917,7 @@ class Rig:
         body: Body,
         gamma: float | None = None,
         parameters: dict[str, float] | None = None,
-        adaptive: bool = False,
+        functions: ArrayLike | None = None,
     ) -> _Floats: ...
     def functions(self, body: Body) -> NDArray[np.bool_]: ...
     def forces_vjp(

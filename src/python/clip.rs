@@ -18,7 +18,7 @@ use crate::clip::{Clip, FrameForces};
 use crate::kernel::Deformer;
 use crate::present::{Presenter, SurfaceId};
 use crate::progress::Silent;
-use crate::rig::{self, ForceScope, Rig, RigForces};
+use crate::rig::{self, Rig, RigForces};
 use crate::shot;
 use crate::skeleton::Pose;
 use numpy::ndarray::Array2;
@@ -76,9 +76,8 @@ impl PyClip {
         controls: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<Pose>, Option<RigForces>)> {
         let poses = self::read_poses(poses, self.clip.body().skeleton().len())?;
-        let scope = ForceScope::of_motion(self.clip.settings().simulation.adapt);
-        let rigs = (&self.rigs[..], scope);
-        let led = build_rig_forces(py, self.clip.body(), rigs, poses.len(), controls)?;
+        let motion = (self.clip.body(), self.clip.settings().simulation.adapt);
+        let led = build_rig_forces(py, motion, &self.rigs, poses.len(), controls)?;
         Ok((poses, led))
     }
 }

@@ -142,7 +142,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(muscle::muscle_line, m)?)?;
     m.add_function(wrap_pyfunction!(muscle::muscle_growth, m)?)?;
     m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
-    m.add_function(wrap_pyfunction!(rig::rig_stiffness, m)?)?;
+    m.add_function(wrap_pyfunction!(rig_forces::rig_stiffness, m)?)?;
     m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::format_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::parse_rigs, m)?)?;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Rig` and its files.
 
-use super::arrays::{List, from_points, optional_real, read, read_floats, read_nodal, real, text};
+use super::arrays::{
+    List, check_finite, from_points, optional_real, read, read_floats, read_nodal, real, text,
+};
 use super::body::PyBody;
 use super::correspond::PyCorrespondence;
 use super::errors::{IntoPy, input_error, run_detached};
@@ -10,10 +12,7 @@ use super::progress::with_progress;
 use super::rig_samples::read_samples;
 use super::surface_fit::PySurfaceFitReport;
 use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
-use crate::rig::{
-    ForceScope, Guide, MusclePlace, Rig, RigCompliance, RigError, RigKind, load, save,
-    sum_stiffness,
-};
+use crate::rig::{Guide, MusclePlace, Rig, RigCompliance, RigError, RigKind, load, save};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -230,31 +229,36 @@ impl PyRig {
     ///
     /// - `gamma`: value of the control. None: the last sample.
     /// - `parameters`: some of them replaced by name.
-    /// - `adaptive`: they act on the rig's own `functions` alone, as simulations with `adapt="rigs"` take them. False: a sculpted rig acts on
-    ///   all.
+    /// - `functions[nodes]`, bool: the `functions` of all rigs of a simulation with `adapt="rigs"` together. A sculpted rig then makes its shape
+    ///   in its own ones, and acts on these and the given ones, so that shapes of several rigs add up. None: it acts on all functions.
     ///
     /// The forces of a sculpted rig are those that bring this body's skin to its shapes. They are computed at the first call and kept for
     /// the last body.
     ///
     /// Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face, or a bone of a sculpted
     /// rig, is missing.
-    #[pyo3(signature = (body, gamma=None, parameters=None, adaptive=false))]
+    #[pyo3(signature = (body, gamma=None, parameters=None, functions=None))]
     fn forces<'py>(
         &self,
         py: Python<'py>,
         body: &PyBody,
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
-        adaptive: bool,
+        functions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let eta = self.read_parameters(gamma, parameters)?;
-        let scope = match adaptive {
-            true => ForceScope::Own,
-            false => ForceScope::All,
-        };
+        let among = functions.map(|given| {
+            let flags = read_floats(given, "functions", &[Some(body.0.node_count())])?;
+            check_finite(&flags, "functions")?;
+            PyResult::Ok(flags.data.iter().map(|&flag| flag != 0.0).collect())
+        });
+        let among: Option<Vec<bool>> = among.transpose()?;
         let forces = run_detached(py, || {
             let control = gamma.unwrap_or(f64::INFINITY);
-            let forces = self.0.forces_on(&body.0, control, &eta, scope);
+            let forces = match &among {
+                Some(among) => self.0.forces_among(&body.0, control, &eta, among),
+                None => self.0.forces_at_control(&body.0, control, &eta),
+            };
             forces.map_err(IntoPy::into_py)
         })?;
         Ok(from_points(py, &forces))
@@ -473,22 +477,4 @@ pub(super) fn parse_rigs(
         crate::rig::parse_rigs("the text", text).map_err(IntoPy::into_py)
     })?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
-}
-
-/// Returns the factors of rigs on the elastic stiffness of each cell of a body's lattice at `controls[r]`, float64 [cells], between 0.1 and
-/// 100: 1 + Σ firmness · tension. `simulate` applies them by itself; `Simulation.set_stiffness` and `Body.with_cell_stiffness` take them.
-/// Raises RigError.
-#[pyfunction]
-pub(super) fn rig_stiffness<'py>(
-    py: Python<'py>,
-    rigs: List<PyRef<'py, PyRig>>,
-    body: &PyBody,
-    controls: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
-    let controls = read_floats(controls, "controls (one for each rig)", &[Some(rigs.len())])?;
-    let factors = run_detached(py, || {
-        sum_stiffness(&rigs, &body.0, &controls.data).map_err(IntoPy::into_py)
-    })?;
-    Ok(factors.into_pyarray(py))
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads rigs with their controls, and builds their forces at the frames of a clip.
+//! Reads rigs with their controls, builds their forces at the frames of a clip, and sums their factors on the stiffness.
 
-use super::arrays::read_floats;
-use super::errors::{IntoPy, input_error};
+use super::arrays::{List, read_floats};
+use super::body::PyBody;
+use super::errors::{IntoPy, input_error, run_detached};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
-use crate::rig::{ForceScope, Rig, RigForces};
+use crate::dynamics::Adaptation;
+use crate::rig::{Rig, RigForces, sum_stiffness};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -36,11 +39,11 @@ pub(super) fn read_controls(
     Ok(read.transpose()?.map(|c| c.data))
 }
 
-/// Returns the forces of rigs on the functions of a scope, at the frames of a clip; `None` without rigs.
+/// Returns the forces of rigs at the frames of a clip of a body that adapts; `None` without rigs.
 pub(super) fn build_rig_forces(
     py: Python<'_>,
-    body: &Arc<Body>,
-    (rigs, scope): (&[Arc<Rig>], ForceScope),
+    (body, adaptation): (&Arc<Body>, Adaptation),
+    rigs: &[Arc<Rig>],
     frames: usize,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<RigForces>> {
@@ -49,9 +52,27 @@ pub(super) fn build_rig_forces(
         return Ok(None);
     }
     let led = with_progress(py, None, |progress| {
-        let (body, rigs) = (body.clone(), rigs.to_vec());
-        let led = RigForces::with_scope(body, rigs, scope, frames, controls, progress);
+        let motion = (body.clone(), adaptation);
+        let led = RigForces::for_motion(motion, rigs.to_vec(), frames, controls, progress);
         led.map_err(IntoPy::into_py)
     })?;
     Ok(Some(led))
+}
+
+/// Returns the factors of rigs on the elastic stiffness of each cell of a body's lattice at `controls[r]`, float64 [cells], between 0.1 and
+/// 100: 1 + Σ firmness · tension. `simulate` applies them by itself; `Simulation.set_stiffness` and `Body.with_cell_stiffness` take them.
+/// Raises RigError.
+#[pyfunction]
+pub(super) fn rig_stiffness<'py>(
+    py: Python<'py>,
+    rigs: List<PyRef<'py, PyRig>>,
+    body: &PyBody,
+    controls: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    let controls = read_floats(controls, "controls (one for each rig)", &[Some(rigs.len())])?;
+    let factors = run_detached(py, || {
+        sum_stiffness(&rigs, &body.0, &controls.data).map_err(IntoPy::into_py)
+    })?;
+    Ok(factors.into_pyarray(py))
 }

@@ -4,27 +4,6 @@
 use super::{Rig, RigError, RigKind, samples};
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::Adaptation;
-
-/// Functions of a body with finer levels on which the forces of a rig act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ForceScope {
-    /// All functions.
-    #[default]
-    All,
-    /// The rig's own, of [`Rig::functions`]. They serve motions in which only the functions that rigs need are active.
-    Own,
-}
-
-impl ForceScope {
-    /// Returns the scope of the rigs of a motion.
-    pub fn of_motion(adaptation: Adaptation) -> Self {
-        match adaptation {
-            Adaptation::Rigs => Self::Own,
-            Adaptation::None | Adaptation::Strain => Self::All,
-        }
-    }
-}
 
 impl Rig {
     /// Returns the generalised forces `[nodes]`, N, in rest axes, before they turn with the flesh; of a sculpted rig those of its last
@@ -47,22 +26,31 @@ impl Rig {
         control: f64,
         eta: &[f64],
     ) -> Result<Vec<Vec3>, RigError> {
-        self.forces_on(body, control, eta, ForceScope::All)
+        let forces = self.forces_in_flesh(body, control, eta, None)?;
+        forces.ok_or(RigError::Outside)
     }
 
-    /// Returns the forces of [`forces_at_control`](Self::forces_at_control) on the functions of a scope; zero on others. A template acts on the
-    /// functions that its field meets alone, whatever the scope.
+    /// Returns the forces of [`forces_at_control`](Self::forces_at_control) for motions in which only some functions of a body with finer levels
+    /// are active: `among[nodes]` flags those of all rigs together ([`functions`](Self::functions)). A sculpted rig makes its shape in its own
+    /// functions, and acts on these and the flagged ones, so that shapes of several rigs add up. A template acts on the functions that its field
+    /// meets.
     ///
     /// # Errors
-    /// Errors of [`forces_at_control`](Self::forces_at_control).
-    pub fn forces_on(
+    /// Errors of [`forces_at_control`](Self::forces_at_control); flags of another number.
+    pub fn forces_among(
         &self,
         body: &Body,
         control: f64,
         eta: &[f64],
-        scope: ForceScope,
+        among: &[bool],
     ) -> Result<Vec<Vec3>, RigError> {
-        let forces = self.forces_in_flesh(body, control, eta, scope)?;
+        if among.len() != body.node_count() {
+            return Err(RigError::Field {
+                expected: body.node_count(),
+                given: among.len(),
+            });
+        }
+        let forces = self.forces_in_flesh(body, control, eta, Some(among))?;
         forces.ok_or(RigError::Outside)
     }
 
@@ -79,7 +67,7 @@ impl Rig {
             return Ok(flags);
         }
         for (control, eta) in self.states() {
-            let forces = self.forces_in_flesh(body, control, &eta, ForceScope::Own)?;
+            let forces = self.forces_in_flesh(body, control, &eta, None)?;
             for (flag, f) in flags.iter_mut().zip(forces.iter().flatten()) {
                 *flag |= *f != Vec3::zeros();
             }
@@ -97,13 +85,14 @@ impl Rig {
         }
     }
 
-    /// Returns the forces of [`forces_on`](Self::forces_on); `None` for a template wholly outside the flesh.
-    fn forces_in_flesh(
+    /// Returns the forces of [`forces_at_control`](Self::forces_at_control), or of [`forces_among`](Self::forces_among) with flags; `None` for a
+    /// template wholly outside the flesh.
+    pub(super) fn forces_in_flesh(
         &self,
         body: &Body,
         control: f64,
         eta: &[f64],
-        scope: ForceScope,
+        among: Option<&[bool]>,
     ) -> Result<Option<Vec<Vec3>>, RigError> {
         self.check_numbers(eta)?;
         match &self.kind {
@@ -119,7 +108,7 @@ impl Rig {
                 };
                 for (index, share) in [(a, 1.0 - t), (b, t)] {
                     if share != 0.0 {
-                        let own = sculpted.forces(index, body, scope)?;
+                        let own = sculpted.forces(index, body, among)?;
                         let add = |(sum, f): (&mut Vec3, &Vec3)| *sum += f * (share * eta[0]);
                         sum.iter_mut().zip(own.iter()).for_each(add);
                     }
@@ -149,18 +138,18 @@ impl Rig {
     /// Errors of [`forces`](Self::forces), except for a template outside the flesh; a control that is not finite, or
     /// an array of another length. `out` is then unchanged.
     pub fn add_forces(&self, body: &Body, gamma: f64, out: &mut [Vec3]) -> Result<(), RigError> {
-        self.add_forces_on(body, gamma, ForceScope::All, out)
+        self.add_forces_among(body, gamma, None, out)
     }
 
-    /// Adds the forces of [`add_forces`](Self::add_forces) on the functions of a scope.
+    /// Adds the forces of [`add_forces`](Self::add_forces), or those of [`forces_among`](Self::forces_among) with flags.
     ///
     /// # Errors
     /// Errors of [`add_forces`](Self::add_forces).
-    pub(super) fn add_forces_on(
+    pub(super) fn add_forces_among(
         &self,
         body: &Body,
         gamma: f64,
-        scope: ForceScope,
+        among: Option<&[bool]>,
         out: &mut [Vec3],
     ) -> Result<(), RigError> {
         if !gamma.is_finite() {
@@ -168,7 +157,7 @@ impl Rig {
         }
         check_field(body, out)?;
         let eta = self.parameters(gamma);
-        if let Some(own) = self.forces_in_flesh(body, gamma, &eta, scope)? {
+        if let Some(own) = self.forces_in_flesh(body, gamma, &eta, among)? {
             out.iter_mut().zip(own).for_each(|(sum, f)| *sum += f);
         }
         Ok(())

@@ -70,7 +70,7 @@ mod tests;
 
 pub use compliance::{LoweredStrength, MIN_VOLUME_RATIO, RigCompliance};
 pub use error::RigError;
-pub use evaluation::{ForceScope, sum_forces};
+pub use evaluation::sum_forces;
 pub use field::ForceDerivatives;
 pub use file::{format_rigs, load, parse_rigs, save};
 pub use fit::{NamedValues, RigFit, RigFitError, RigFitResult, RigFitSettings, SkinTarget};

@@ -2,10 +2,11 @@
 //! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.1, eqs 14 and 15]
 
 use super::tension::{add_scaled, clamp_factors};
-use super::{ForceScope, Rig, RigError};
+use super::{Rig, RigError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::clip::FrameForces;
+use crate::dynamics::Adaptation;
 use crate::progress::Progress;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct RigForces {
     body: Arc<Body>,
     rigs: Vec<Arc<Rig>>,
-    scope: ForceScope,
+    /// Flags of the functions that the rigs need, where the motion has these alone.
+    among: Option<Vec<bool>>,
     /// Controls `[f * r]`, frame by frame.
     controls: Vec<f64>,
     /// Last control of each rig and the forces there; a cache only.
@@ -45,17 +47,17 @@ impl RigForces {
         controls: Option<Vec<f64>>,
         progress: &dyn Progress,
     ) -> Result<Self, RigError> {
-        Self::with_scope(body, rigs, ForceScope::All, frames, controls, progress)
+        Self::for_motion((body, Adaptation::None), rigs, frames, controls, progress)
     }
 
-    /// Builds the forces of [`new`](Self::new) on the functions of a scope.
+    /// Builds the forces of [`new`](Self::new) for a motion of a body that adapts. Where it has the functions that rigs need alone, each rig acts
+    /// on those of all.
     ///
     /// # Errors
     /// Errors of [`new`](Self::new).
-    pub fn with_scope(
-        body: Arc<Body>,
+    pub fn for_motion(
+        (body, adaptation): (Arc<Body>, Adaptation),
         rigs: Vec<Arc<Rig>>,
-        scope: ForceScope,
         frames: usize,
         controls: Option<Vec<f64>>,
         progress: &dyn Progress,
@@ -75,11 +77,15 @@ impl RigForces {
             let value = controls[at];
             return Err(RigError::Control { value }.in_rig(rigs[at % rigs.len()].name()));
         }
+        let mut among = None;
+        if adaptation == Adaptation::Rigs && body.basis().levels() > 0 {
+            among = Some(united_functions(&rigs, &body)?);
+        }
         let mut warnings = Vec::new();
         let mut pushing = Vec::new();
         for rig in rigs {
             let named = |error: RigError| error.in_rig(rig.name());
-            if !reaches_flesh(&rig, &body, scope).map_err(named)? {
+            if !reaches_flesh(&rig, &body, among.as_deref()).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
             let (kept, lowered) = rig.with_clamped_strengths(&body, progress).map_err(named)?;
@@ -96,7 +102,7 @@ impl RigForces {
         Ok(Self {
             body,
             rigs,
-            scope,
+            among,
             controls,
             last,
             last_tension,
@@ -119,7 +125,8 @@ impl RigForces {
             return Ok(forces.clone());
         }
         let mut forces = vec![Vec3::zeros(); self.body.node_count()];
-        self.rigs[r].add_forces_on(&self.body, control, self.scope, &mut forces)?;
+        let among = self.among.as_deref();
+        self.rigs[r].add_forces_among(&self.body, control, among, &mut forces)?;
         let forces: Arc<[Vec3]> = forces.into();
         lock()[r] = Some((control, forces.clone()));
         Ok(forces)
@@ -155,17 +162,26 @@ impl RigForces {
 
 /// Returns whether a rig reaches the flesh at one sample at least. All samples of a sculpted rig are computed here, so that none fails in a
 /// frame.
-fn reaches_flesh(rig: &Rig, body: &Body, scope: ForceScope) -> Result<bool, RigError> {
+fn reaches_flesh(rig: &Rig, body: &Body, among: Option<&[bool]>) -> Result<bool, RigError> {
     let mut reaches = false;
     for (control, eta) in rig.states() {
-        match rig.forces_on(body, control, &eta, scope) {
-            Ok(_) if rig.template().is_some() => return Ok(true),
-            Ok(_) => reaches = true,
-            Err(RigError::Outside) => {}
-            Err(error) => return Err(error),
+        match rig.forces_in_flesh(body, control, &eta, among)? {
+            Some(_) if rig.template().is_some() => return Ok(true),
+            Some(_) => reaches = true,
+            None => {}
         }
     }
     Ok(reaches)
+}
+
+/// Returns the flags of the functions that any of some rigs needs.
+fn united_functions(rigs: &[Arc<Rig>], body: &Body) -> Result<Vec<bool>, RigError> {
+    let mut all = vec![false; body.node_count()];
+    for rig in rigs {
+        let own = rig.functions(body).map_err(|e| e.in_rig(rig.name()))?;
+        all.iter_mut().zip(own).for_each(|(flag, own)| *flag |= own);
+    }
+    Ok(all)
 }
 
 impl FrameForces for RigForces {

@@ -41,7 +41,7 @@ use crate::dynamics::SimulationError;
 use crate::modal::Modes;
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
-use crate::rig::{ForceScope, Rig, RigError, RigForces, format_rigs};
+use crate::rig::{Rig, RigError, RigForces, format_rigs};
 use crate::skeleton::Pose;
 use restarts::{PartForces, part_progress, split_at_restarts};
 use std::ops::Range;
@@ -324,10 +324,9 @@ impl Shot {
             return Ok(None);
         }
         let (body, rigs) = (self.surfaces.body().clone(), self.rigs.clone());
-        RigForces::with_scope(
-            body,
+        RigForces::for_motion(
+            (body, self.settings.simulation.adapt),
             rigs,
-            ForceScope::of_motion(self.settings.simulation.adapt),
             self.poses.len(),
             self.controls.clone(),
             progress,

@@ -81,6 +81,7 @@ def test_adaptive_follows_rigs(body):
     simulate(body, adaptive=True)
     forces = flesh_of(body).rig_forces(body, None, settled=True)
     np.testing.assert_array_equal(forces.any(axis=1) & ~own, False)
+    np.testing.assert_array_equal(flesh_of(body).pushing.functions(), own)
     assert (flesh_of(body).rig_forces(body, None).any(axis=1) & ~own).any()
 
 

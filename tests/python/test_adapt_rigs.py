@@ -57,7 +57,7 @@ def distances(plain, body, rig, target):
     """Returns the distances from a target with level 0 alone, with the functions that a rig needs, and with all."""
     skins = (
         held(plain, rig.forces(plain, 1.0), "none"),
-        held(body, rig.forces(body, 1.0, adaptive=True), "rigs"),
+        held(body, rig.forces(body, 1.0, functions=rig.functions(body)), "rigs"),
         held(body, rig.forces(body, 1.0), "none"),
     )
     return [np.linalg.norm(skin - target) for skin in skins]
@@ -72,7 +72,7 @@ def test_few_functions_gain_most(arm, body, rigs):
     centres = np.asarray(body.node_centres)[coarse:][own[coarse:]]
     assert np.abs(centres[:, 0] - 0.2).max() < 0.3
 
-    forces = rigs[0].forces(body, 1.0, adaptive=True)
+    forces = rigs[0].forces(body, 1.0, functions=own)
     assert not forces[~own].any() and forces[own].any()
     none, some, everything = distances(arm.body, body, rigs[0], arm.vertices + bump(arm, 0.2))
     assert everything < 0.8 * none
@@ -104,7 +104,8 @@ def test_functions_follow_points(arm, body, rigs, tmp_path):
     for rig, again in zip(rigs, thew.load_rigs(tmp_path / "rigs.toml"), strict=True):
         np.testing.assert_array_equal(again.functions(body), rig.functions(body))
         assert rig.functions(arm.body).all()
-        np.testing.assert_array_equal(rig.forces(arm.body, 0.7, adaptive=True), rig.forces(arm.body, 0.7))
+        everything = np.ones(arm.body.node_count, dtype=bool)
+        np.testing.assert_array_equal(rig.forces(arm.body, 0.7, functions=everything), rig.forces(arm.body, 0.7))
 
 
 def test_template_needs_its_field(arm, body):
@@ -113,7 +114,7 @@ def test_template_needs_its_field(arm, body):
     coarse, forces = arm.body.node_count, rig.forces(body)
     np.testing.assert_array_equal(rig.functions(body)[coarse:], forces.any(axis=1)[coarse:])
     assert 0 < rig.functions(body)[coarse:].sum() < 0.5 * (body.node_count - coarse)
-    np.testing.assert_array_equal(rig.forces(body, adaptive=True), forces)
+    np.testing.assert_array_equal(rig.forces(body, functions=rig.functions(body)), forces)
 
 
 def test_motion_unites_functions(arm, body, rigs, controls, clip):
@@ -158,7 +159,8 @@ def test_simulation_follows_forces(body, rigs):
     motion = thew.Simulation(body, **SETTINGS)
     motion.reset(REST)
     before = np.array(motion.positions())
-    forces, own = rigs[0].forces(body, 1.0, adaptive=True), rigs[0].functions(body)
+    own = rigs[0].functions(body)
+    forces = rigs[0].forces(body, 1.0, functions=own)
     motion.advance(REST, 1e-4, rest_forces=1e-9 * forces)
     assert motion.active_functions == own.sum()
     np.testing.assert_allclose(motion.positions(), before, atol=1e-7)
@@ -186,4 +188,25 @@ def test_foreign_rig_names_the_bone(arm, rigs):
     with pytest.raises(thew.RigError, match="'lower'"):
         rigs[1].functions(body)
     with pytest.raises(thew.RigError, match="'lower'"):
-        rigs[1].forces(body, adaptive=True)
+        rigs[1].forces(body, functions=np.ones(body.node_count))
+
+
+def test_shapes_of_near_rigs_add_up(arm, body):
+    """Two shapes a cell apart, each made in its own functions, come as near together as alone."""
+    wishes = [bump(arm, x) for x in (0.2, 0.3)]
+    near = [thew.fit_surface(body, REST, arm.vertices + wish, gravity=OFF) for wish in wishes]
+    own = near[0].functions(body) | near[1].functions(body)
+    assert (own != near[0].functions(body)).any() and (own != near[1].functions(body)).any()
+    alone = [held(body, rig.forces(body, 1.0, functions=own), "rigs") - arm.vertices for rig in near]
+    both = held(body, sum(rig.forces(body, 1.0, functions=own) for rig in near), "rigs") - arm.vertices
+    np.testing.assert_allclose(both, alone[0] + alone[1], atol=1e-4)
+    clip = thew.simulate(body, [REST] * 2, FPS, rigs=near, controls=np.ones((2, 2)), **SETTINGS)
+    np.testing.assert_allclose(np.asarray(clip)[0], arm.vertices + both, atol=1e-6)
+    assert clip.active_functions[0] == own.sum()
+
+
+@pytest.mark.parametrize("functions", [[True], np.ones((2, 3)), "some", [np.nan] * 7])
+def test_functions_of_another_body_are_refused(body, rigs, functions):
+    """Functions that are not one flag for each node are refused by name."""
+    with pytest.raises(thew.InputError, match="functions"):
+        rigs[0].forces(body, 1.0, functions=functions)

@@ -21,8 +21,9 @@ pub use sculpt::{Sculpt, SculptPoint};
 pub use turns::BoneTurn;
 
 use super::surface_fit::SurfaceFitReport;
-use super::{ForceScope, Parameter, ParameterKind, RigError, Spec};
+use super::{Parameter, ParameterKind, RigError, Spec};
 use crate::Vec3;
+use crate::basis::ActiveSet;
 use crate::body::Body;
 use functions::OwnFunctions;
 use posed::PosedGoal;
@@ -58,8 +59,10 @@ struct CachedForces {
     body: Weak<()>,
     /// Forces on all functions.
     forces: Vec<Option<Arc<[Vec3]>>>,
-    /// The rig's own functions, with the forces on these.
+    /// The rig's own functions.
     own: Option<Arc<OwnFunctions>>,
+    /// The last set that holds these, and the forces of each sculpt on it.
+    among: Option<(ActiveSet, Vec<Arc<[Vec3]>>)>,
 }
 
 impl PartialEq for SculptedRig {
@@ -101,7 +104,8 @@ impl SculptedRig {
         Self::new(self.sculpts.iter().map(Sculpt::rounded).collect())
     }
 
-    /// Returns the forces of a sculpt on a body at strength 1, `[nodes]`, N, rest axes.
+    /// Returns the forces of a sculpt on a body at strength 1, `[nodes]`, N, rest axes: those of a fit in all functions, or, with flags `among`,
+    /// of one in the rig's own functions. The latter act on the own functions and those with a flag.
     ///
     /// # Errors
     /// A bone that the body's skeleton lacks; a system that cannot be solved.
@@ -109,10 +113,10 @@ impl SculptedRig {
         &self,
         index: usize,
         body: &Body,
-        scope: ForceScope,
+        among: Option<&[bool]>,
     ) -> Result<Arc<[Vec3]>, RigError> {
-        if scope == ForceScope::Own && body.basis().levels() > 0 {
-            return Ok(self.own_functions(body)?.forces[index].clone());
+        if let Some(flags) = among.filter(|_| body.basis().levels() > 0) {
+            return self.forces_among(index, body, flags);
         }
         if let Some(forces) = self.cached(body, |known| known.forces[index].clone()) {
             return Ok(forces);
@@ -127,7 +131,29 @@ impl SculptedRig {
         Ok(forces)
     }
 
-    /// Returns the functions of a body with finer levels that the rig needs, with its forces on these.
+    /// Returns the forces of a sculpt in the rig's own functions, on these and those with a flag.
+    fn forces_among(
+        &self,
+        index: usize,
+        body: &Body,
+        flags: &[bool],
+    ) -> Result<Arc<[Vec3]>, RigError> {
+        let own = self.own_functions(body)?;
+        let set = own.set_with(flags);
+        let known = self.cached(body, |known| {
+            let (_, forces) = known.among.as_ref().filter(|(of, _)| *of == set)?;
+            Some(forces[index].clone())
+        });
+        if let Some(forces) = known {
+            return Ok(forces);
+        }
+        let all = own.forces_on(&set, body)?;
+        let forces = all[index].clone();
+        self.cache(body, |known| known.among = Some((set, all)));
+        Ok(forces)
+    }
+
+    /// Returns the functions of a body with finer levels that the rig needs.
     ///
     /// # Errors
     /// A bone that the body's skeleton lacks; a system that cannot be solved.
@@ -169,6 +195,7 @@ impl SculptedRig {
             body: identity,
             forces: vec![None; self.sculpts.len()],
             own: None,
+            among: None,
         });
         write(&mut known);
         *kept = Some(known);

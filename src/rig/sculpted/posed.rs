@@ -13,7 +13,8 @@ use crate::skeleton::{BonePoses, Pose};
 
 /// A sculpt on a body: its pose, and what the skin is to do there.
 pub(super) struct PosedGoal {
-    pose: Pose,
+    /// Pose of the goal.
+    pub pose: Pose,
     /// Wanted displacements of the skin, world axes.
     pub goal: SkinGoal,
     smoothness: f64,
@@ -55,17 +56,34 @@ impl PosedGoal {
     /// # Errors
     /// A system that cannot be solved; forces that overflow.
     pub fn correction(&self, body: &Body) -> Result<Correction, RigError> {
-        let stiffness = PosedStiffness::new(body, &self.pose).map_err(|error| match error {
-            SimulationError::Solve(error) => RigError::Flesh(error),
-            _ => RigError::TooFar,
-        })?;
+        let stiffness = stiffness_at(body, &self.pose)?;
         let mut system = CorrectionSystem::new(&stiffness)?;
         system.set_goal(&self.goal);
         let u = system.solve(self.smoothness)?;
-        let forces = system.forces(&u);
-        match forces.iter().flatten().all(|x| x.is_finite()) {
-            true => Ok(Correction { u, forces }),
-            false => Err(RigError::Overflow),
-        }
+        let forces = checked(system.forces(&u))?;
+        Ok(Correction { u, forces })
+    }
+}
+
+/// Returns the forces `[nodes]`, N, rest axes, that hold displacements `u[nodes]`, m, of a body at a pose.
+///
+/// # Errors
+/// A pose out of range; forces that overflow.
+pub(super) fn holding_forces(body: &Body, pose: &Pose, u: &[Vec3]) -> Result<Vec<Vec3>, RigError> {
+    let stiffness = stiffness_at(body, pose)?;
+    checked(CorrectionSystem::new(&stiffness)?.forces(u))
+}
+
+fn stiffness_at<'a>(body: &'a Body, pose: &Pose) -> Result<PosedStiffness<'a>, RigError> {
+    PosedStiffness::new(body, pose).map_err(|error| match error {
+        SimulationError::Solve(error) => RigError::Flesh(error),
+        _ => RigError::TooFar,
+    })
+}
+
+fn checked(forces: Vec<Vec3>) -> Result<Vec<Vec3>, RigError> {
+    match forces.iter().flatten().all(|x| x.is_finite()) {
+        true => Ok(forces),
+        false => Err(RigError::Overflow),
     }
 }

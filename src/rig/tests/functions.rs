@@ -125,7 +125,7 @@ fn few_functions_gain_most() {
     let size = body.size();
     assert!(own.iter().all(|&a| away(a) < 0.35 * size));
 
-    let forces = |body: &Body, scope| rig.forces_on(body, 1.0, &[1.0], scope).unwrap();
+    let forces = |body: &Body| rig.forces_at_control(body, 1.0, &[1.0]).unwrap();
     let left = |skin: Vec<Vec3>| {
         let missed = skin.iter().zip(body.surface().vertices()).zip(bump(body));
         missed
@@ -133,21 +133,13 @@ fn few_functions_gain_most() {
             .sum::<f64>()
             .sqrt()
     };
-    let adapted = forces(body, ForceScope::Own);
+    let adapted = rig.forces_among(body, 1.0, &[1.0], &flags).unwrap();
     for (a, f) in adapted.iter().enumerate() {
         assert!(flags[a] || *f == Vec3::zeros());
     }
     let plain = tube(0);
-    let none = left(skin(
-        &plain,
-        Some(&forces(&plain, ForceScope::All)),
-        Adaptation::None,
-    ));
-    let all = left(skin(
-        body,
-        Some(&forces(body, ForceScope::All)),
-        Adaptation::None,
-    ));
+    let none = left(skin(&plain, Some(&forces(&plain)), Adaptation::None));
+    let all = left(skin(body, Some(&forces(body)), Adaptation::None));
     let some = left(skin(body, Some(&adapted), Adaptation::Rigs));
     assert!(all < 0.7 * none, "{all} {none}");
     let missed = (some - all) / (none - all);
@@ -167,14 +159,39 @@ fn functions_follow_the_rig() {
         rig.functions(&plain).unwrap(),
         vec![true; plain.node_count()]
     );
-    let scopes = [ForceScope::All, ForceScope::Own];
-    let [all, own] = scopes.map(|scope| rig.forces_on(&plain, 1.0, &[1.0], scope).unwrap());
-    assert_eq!(all, own);
+    let own = rig.forces_among(&plain, 1.0, &[1.0], &vec![true; plain.node_count()]);
+    assert_eq!(own, rig.forces_at_control(&plain, 1.0, &[1.0]));
+    let other = rig.forces_among(body, 1.0, &[1.0], &[true]);
+    assert!(matches!(other, Err(RigError::Field { given: 1, .. })));
     // Half the offsets need the same functions, whose forces are half as large.
-    let half = rig.forces_on(body, 0.5, &[1.0], ForceScope::Own).unwrap();
-    let whole = rig.forces_on(body, 1.0, &[1.0], ForceScope::Own).unwrap();
+    let half = rig.forces_among(body, 0.5, &[1.0], &flags).unwrap();
+    let whole = rig.forces_among(body, 1.0, &[1.0], &flags).unwrap();
     for (h, w) in half.iter().zip(&whole) {
         assert!((h * 2.0 - w).norm() <= 1e-12 * w.norm());
+    }
+}
+
+/// Where other functions are active too, the rig makes the same shape: forces on these keep it from relaxing into them.
+#[test]
+fn shape_stays_among_other_functions() {
+    let (body, rig) = bumped();
+    let own = rig.functions(body).unwrap();
+    let embedding = body.embedding();
+    let mut more = own.clone();
+    for v in 0..embedding.len() {
+        if bump(body)[v].norm() > 1e-4 {
+            embedding.row(v).for_each(|(a, _)| more[a] = true);
+        }
+    }
+    assert!(more != own);
+    let placed = |flags: &[bool]| {
+        let forces = rig.forces_among(body, 1.0, &[1.0], flags).unwrap();
+        skin(body, Some(&forces), Adaptation::Rigs)
+    };
+    let (alone, among, all) = (placed(&own), placed(&more), placed(&vec![true; own.len()]));
+    let size = bump(body).iter().map(Vec3::norm).fold(0.0, f64::max);
+    for ((a, b), c) in alone.iter().zip(&among).zip(&all) {
+        assert!((a - b).norm() < 1e-2 * size && (a - c).norm() < 1e-2 * size);
     }
 }
 

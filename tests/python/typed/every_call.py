@@ -365,7 +365,7 @@ CALLS: dict[str, Call] = {
     "Template.outline": lambda s: s.Template.outline(),
     "Template.force": lambda s: s.Template.force(s.points, np.eye(4)),
     "Rig.parameters": lambda s: s.Rig.parameters(),
-    "Rig.forces": lambda s: s.Rig.forces(s.Body, adaptive=True),
+    "Rig.forces": lambda s: s.Rig.forces(s.Body, functions=s.Rig.functions(s.Body)),
     "Rig.functions": lambda s: s.Rig.functions(s.Body),
     "Rig.forces_vjp": lambda s: s.Rig.forces_vjp(s.Body, s.zeros),
     "Rig.frame": lambda s: s.Rig.frame(s.Body),
