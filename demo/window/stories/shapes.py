@@ -14,6 +14,8 @@ from ..camera import edit
 
 #: Frame at which the arms are bent, and the frame of the scan.
 BENT, SCANNED = 14, 20
+#: Where the mouse is as the dialog opens, which then stands over the empty left of the 3D view.
+DIALOG_PLACE = (330, 270)
 #: Distance between two characters that stand beside each other, m.
 APART = 1.15
 #: Places on the biped at rest that are clicked as features: forehead, chest, belly, shoulders, hands and knees.
@@ -102,7 +104,7 @@ def scanned(save):
     yield from stage.wait_until_updated()
     yield from stage.wait_until_drawn()
     yield from stage.wait_until_still()
-    save("rig-from-mesh.jpg", np.concatenate([clicked, _standing()], axis=1))
+    save("rig-from-mesh.jpg", np.concatenate([clicked[:, 80:700], _standing()[:, 330:]], axis=1))
 
 
 def _standing() -> np.ndarray:
@@ -130,17 +132,17 @@ def copied(save):
     activate(other)
     edit(bpy.ops.thew.add, cells_across=12)
     body.select_set(True)
-    camera.look((0.9 * APART, 0.0, 0.9), 2.6, 0.0, height=0.0, ortho=True)
+    camera.look((-0.1 * APART, 0.0, 0.9), 3.4, 0.0, height=0.0, ortho=True)
     camera.Foldouts.open()
     yield from stage.wait_until_updated()
     yield from stage.wait_until_drawn()
     yield from stage.wait_until_still()
-    mouse.send("MOUSEMOVE", "NOTHING", mouse.at((-0.3, 0.0, 0.9)))
+    mouse.send("MOUSEMOVE", "NOTHING", DIALOG_PLACE)
     yield 0.3
     edit(bpy.ops.thew.rig_copy, "INVOKE_DEFAULT")
     yield 2.0
     yield from stage.wait_until_still()
-    save("copy-rigs.jpg", camera.crop(camera.view3d()["area"])[80:])
+    save("copy-rigs.jpg", camera.screen()[130:890, :1020])  # the dialog reaches below the 3D view
     yield from mouse.press("ESC")
     addon("ui.ghost_overlay").hide()
 
