@@ -12,6 +12,9 @@ use numpy::PyArray4;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+// The default in the signature below, which Python shows.
+const _: () = assert!(DynamicBoneSettings::FIRMNESS == 8.0);
+
 /// Returns the poses in which bones follow their flesh, float64 [f,b,4,4]: a tail, an ear, a pigtail [capell2006, §6].
 ///
 /// The bones named, with all below them, are freed; the flesh around them is elastic about the shape that `poses` give it, and is simulated. Each
@@ -28,7 +31,7 @@ use pyo3::types::PyDict;
 /// "warped_vertex".
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // keywords of Python
-#[pyo3(signature = (body, poses, fps, bones, firmness=DynamicBoneSettings::FIRMNESS, limit=None, progress=None, *, settings=None, **keywords))]
+#[pyo3(signature = (body, poses, fps, bones, firmness=8.0, limit=None, progress=None, *, settings=None, **keywords))]
 pub(super) fn follow_bones<'py>(
     py: Python<'py>,
     body: &PyBody,
