@@ -301,15 +301,16 @@ impl FleshPoints {
                 None => sums.push((element, share, offset * share)),
             }
         }
-        // Parts just outside the lattice are added to the first element.
-        if let Some(first) = sums.first_mut() {
-            first.1 += volume;
-            first.2 += moment;
-        }
-        for (element, volume, moment) in sums {
+        // Parts just outside the lattice are shared out among the elements, whatever their order.
+        let within: f64 = sums.iter().map(|s| s.1).sum();
+        for (element, own, own_moment) in sums {
+            let (all, all_moment) = (
+                own + volume * own / within,
+                own_moment + moment * (own / within),
+            );
             points.push(FleshPoint {
-                place: centre + moment / volume,
-                volume,
+                place: centre + all_moment / all,
+                volume: all,
                 element,
             });
         }

@@ -776,7 +776,7 @@ fn muscle_is_carried() {
     let expected = own.iter().map(|f| moved.turn * f * factor);
     let apart: f64 = expected.zip(&theirs).map(|(a, b)| (a - b).norm()).sum();
     let whole: f64 = theirs.iter().map(|f| f.norm()).sum();
-    assert!(whole > 0.0 && apart < 0.05 * whole, "{apart} of {whole}");
+    assert!(whole > 0.0 && apart < 1e-6 * whole, "{apart} of {whole}");
 }
 
 /// A muscle of another character, or of bones without a partner, is refused with its name.
