@@ -11,6 +11,11 @@ use crate::body::{Body, LimbSegments, TrunkFrame};
 /// Contraction of the presets: a flexed biceps is about three tenths shorter.
 const FULL_CONTRACTION: f64 = 0.3;
 
+/// Least depth of a muscle's middle under the skin, in its radii. Its share of the flesh is small beyond.
+const COVER: f64 = 0.8;
+/// Shares of its usual distance from the middle of a limb at which a muscle is tried in turn.
+const OUT_SHARES: [f64; 4] = [1.0, 0.75, 0.5, 0.25];
+
 /// Name, ends and size of a muscle.
 struct Recipe {
     name: &'static str,
@@ -30,8 +35,8 @@ pub(super) fn preset_muscles(body: &Body) -> Vec<(String, MuscleRig)> {
     let mut found = Vec::new();
     for limb in anatomy.limb_segments() {
         let mut recipes = Vec::from(match limb.at_chest {
-            true => arm(&limb),
-            false => leg(&limb),
+            true => arm(body, &limb),
+            false => leg(body, &limb),
         });
         if limb.at_chest && trunk.upright {
             recipes.extend(chest(body, &limb, &trunk));
@@ -54,37 +59,48 @@ impl LimbSegments {
     }
 
     /// Returns a muscle from a place on the upper segment to one on the lower segment, `out` radii towards the flexor side, of a radius in
-    /// radii of a segment.
+    /// radii of a segment. Where the skin there is too near, it lies nearer to the segment's middle.
     fn across_joint(
         &self,
+        body: &Body,
         name: &'static str,
         [from, to]: [f64; 2],
         out: f64,
         (radius, segment): (f64, usize),
     ) -> Recipe {
         let [_, upper, lower] = self.bones;
+        let size = [radius * self.radii[segment], 0.1 * self.radii[segment]];
+        let ends = |share: f64| {
+            [
+                self.place(0, from, share * out),
+                self.place(1, to, share * out),
+            ]
+        };
+        let is_covered = |[a, b]: &[Vec3; 2]| {
+            let depth = -body.surface().signed_distance((a + b) * 0.5);
+            depth >= COVER * size[0]
+        };
+        let nearer = OUT_SHARES.into_iter().map(ends).find(is_covered);
+        let [origin, insertion] = nearer.unwrap_or_else(|| ends(0.0));
         Recipe {
             name,
-            ends: [
-                (upper, self.place(0, from, out)),
-                (lower, self.place(1, to, out)),
-            ],
-            size: [radius * self.radii[segment], 0.1 * self.radii[segment]],
+            ends: [(upper, origin), (lower, insertion)],
+            size,
         }
     }
 }
 
-fn arm(limb: &LimbSegments) -> [Recipe; 2] {
+fn arm(body: &Body, limb: &LimbSegments) -> [Recipe; 2] {
     [
-        limb.across_joint("Biceps", [0.1, 0.12], 0.45, (0.5, 0)),
-        limb.across_joint("Triceps", [0.12, 0.04], -0.45, (0.5, 0)),
+        limb.across_joint(body, "Biceps", [0.1, 0.12], 0.45, (0.5, 0)),
+        limb.across_joint(body, "Triceps", [0.12, 0.04], -0.45, (0.5, 0)),
     ]
 }
 
-fn leg(limb: &LimbSegments) -> [Recipe; 2] {
+fn leg(body: &Body, limb: &LimbSegments) -> [Recipe; 2] {
     [
-        limb.across_joint("Quadriceps", [0.1, 0.08], -0.42, (0.55, 0)),
-        limb.across_joint("Calf", [0.97, 0.75], 0.42, (0.55, 1)),
+        limb.across_joint(body, "Quadriceps", [0.1, 0.08], -0.42, (0.55, 0)),
+        limb.across_joint(body, "Calf", [0.97, 0.75], 0.42, (0.55, 1)),
     ]
 }
 
