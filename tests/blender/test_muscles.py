@@ -142,7 +142,7 @@ def test_muscle_faults_are_told(body):
     ):
         assert words in refusal(bpy.ops.thew.rig_muscle, **options)
     assert len(body.thew.rigs) == 1
-    assert "has no template" in refusal(bpy.ops.thew.rig_pull)
+    assert "has no template" in refusal(bpy.ops.thew.rig_pull, points="[[0, [0, 0, 1]]]")
 
 
 def test_selected_bones_become_ends(body):
