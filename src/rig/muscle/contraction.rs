@@ -18,6 +18,7 @@
 use super::fit::{FieldFit, FleshRows};
 use super::tube::{Tube, Wish};
 use crate::body::Body;
+use crate::geometry::moments::vertex_areas;
 #[cfg(doc)]
 use crate::rig::MIN_VOLUME_RATIO;
 use crate::rig::RigError;
@@ -95,12 +96,7 @@ impl<'a> MuscleIntegral<'a> {
     fn add_skin(&mut self, tube: &Tube) {
         let surface = self.body.surface();
         let x = surface.vertices();
-        let mut areas = vec![0.0; x.len()];
-        for t in surface.triangles() {
-            let [a, b, c] = t.map(|v| x[v as usize]);
-            let area = (b - a).cross(&(c - a)).norm() / 6.0;
-            t.iter().for_each(|&v| areas[v as usize] += area);
-        }
+        let areas = vertex_areas(x, surface.triangles());
         let near: Vec<(usize, Wish)> = (0..x.len())
             .filter_map(|v| Some((v, tube.skin_wish(&x[v])?)))
             .collect();
