@@ -235,7 +235,7 @@ impl PySimulation {
         self.with_simulation(py, |s| s.set_stiffness(factors.as_deref()))
     }
 
-    /// Present factors on the stiffness of the cells, float64 [cells]; None: it has never been led.
+    /// Present factors on the stiffness of the cells, float64 [c]; None: it has never been led.
     #[getter]
     fn stiffness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let factors = self.read_simulation(py, |s| s.stiffness().map(<[f64]>::to_vec))?;

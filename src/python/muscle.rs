@@ -78,7 +78,7 @@ pub(super) fn muscle_shortening<'py>(
     Ok(shorter.into_pyarray(py))
 }
 
-/// Returns points along a muscle at rest, from its origin, and its radius at each, float64 [count,4], metres. Raises InputError for another kind of rig,
+/// Returns points along a muscle at rest, from its origin, and its radius at each, float64 [n,4] for `count` points, metres. Raises InputError for another kind of rig,
 /// RigError.
 #[pyfunction]
 #[pyo3(signature = (rig, body, count=17))]

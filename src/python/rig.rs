@@ -128,7 +128,7 @@ impl PyRig {
         rig.map(|rig| Self(Arc::new(rig))).map_err(IntoPy::into_py)
     }
 
-    /// Returns how tense the rig makes the flesh of each cell of a body's lattice, float64 [cells]: gamma times the rig's share of tense flesh,
+    /// Returns how tense the rig makes the flesh of each cell of a body's lattice, float64 [c]: gamma times the rig's share of tense flesh,
     /// the mean over the cell. A template's share is 1 in its middle and 0 where its force ends. Raises RigError where the guide's bone or face
     /// is missing.
     fn tension<'py>(

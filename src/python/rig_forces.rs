@@ -59,7 +59,7 @@ pub(super) fn build_rig_forces(
     Ok(Some(led))
 }
 
-/// Returns the factors of rigs on the elastic stiffness of each cell of a body's lattice at `controls[r]`, float64 [cells], between 0.1 and
+/// Returns the factors of rigs on the elastic stiffness of each cell of a body's lattice at `controls[r]`, float64 [c], between 0.1 and
 /// 100: 1 + Σ firmness · tension. `simulate` applies them by itself; `Simulation.set_stiffness` and `Body.with_cell_stiffness` take them.
 /// Raises RigError.
 #[pyfunction]
