@@ -131,7 +131,9 @@ fn firm_factors(body: &Body, freed: &[u32], firmness: f64) -> Vec<f64> {
         let shares = elements
             .clone()
             .map(|element| share_of(body.cell_weights().row(element as usize), freed));
-        1.0 + (firmness - 1.0) * shares.sum::<f64>() / elements.len().max(1) as f64
+        let factor = 1.0 + (firmness - 1.0) * shares.sum::<f64>() / elements.len().max(1) as f64;
+        // Weights that sum to one do so by rounding.
+        factor.clamp(STIFFNESS_FACTORS.0, STIFFNESS_FACTORS.1)
     };
     (0..body.lattice().cells().len() as u32)
         .map(of_cell)

@@ -124,6 +124,20 @@ fn bone_swings_behind_base() {
     assert!((most - 0.01).abs() < 1e-9, "{most}");
 }
 
+/// The ends of the range of firmness are allowed, also where weights sum to one by rounding.
+#[test]
+fn least_and_most_firmness_are_allowed() {
+    let body = bar().build();
+    let poses = vec![pose(&[Isometry3::identity(); 2]); 2];
+    for firmness in [0.1, 100.0] {
+        let settings = DynamicBoneSettings {
+            firmness,
+            ..dynamic(vec![1])
+        };
+        assert_eq!(follow(&body, &poses, &settings).len(), 2);
+    }
+}
+
 /// A moved and turned character has the moved and turned poses.
 #[test]
 fn following_is_objective() {
