@@ -15,7 +15,7 @@ from examples.studio import RED, Studio
 
 CONTRACTION = 0.45
 BEND = 105.0
-"""Of the elbows, degrees."""
+"""Bend of the elbows, degrees."""
 COLUMN = 1.25
 AROUND = 20
 

@@ -64,7 +64,7 @@ BUILDS = (ATHLETE, STOUT, SLIM)
 
 @dataclass(frozen=True)
 class Tension:
-    """Which muscles are tense, each from 0 to 1."""
+    """Tension of muscles, each from 0 to 1."""
 
     arm: float = 0.0
     chest: float = 0.0

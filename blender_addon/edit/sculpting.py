@@ -18,7 +18,8 @@ from ..logic.spaces import skin_linearly, transform
 from ..rigs import drivers, pushers, rigging
 from ..rigs.anchors import anchor_sculpt
 from ..saved.rigs import ThewRig
-from ..saved.samples import quiet_edits
+from ..saved.samples import quiet_edits, show_sliders
+from ..saved.units import length
 from ..scene import mesh, rig_controls
 from ..scene.own_skin import read_groups
 from ..scene.reading import armature_of
@@ -155,6 +156,20 @@ def add(stand: PosedCharacter, native: Any) -> ThewRig:
         rig.control = rig.at = 1.0
     pushers.store_problems(obj, flesh)
     return rig
+
+
+def add_driven(stand: PosedCharacter, native: Any, bone: str | None, view_layer, of: str) -> str:
+    """Adds a fitted rig, driven by a bone unless that is None (see `drive`), and returns what it does as a sentence; of: its shape, in words."""
+    rig = add(stand, native)
+    driver = drive(stand, rig, bone) if bone is not None else ""
+    view_layer.update()
+    show_sliders(rig)
+    report, unit = native.report, stand.flesh.place.metres_per_unit
+    start, left, bound = (length(value / unit) for value in (report.start, report.left, report.bound))
+    by = f" “{driver}” drives it." if driver else ""
+    return (
+        f"“{rig.name}” brings the skin from {start} to {left} of {of}; detail of {bound} is finer than the lattice.{by}"
+    )
 
 
 def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:

@@ -68,7 +68,7 @@ def refusal(cells: Sequence[Sequence[int]], levels: int, steps: float = 1.0) -> 
     )
 
 
-#: Where Adaptive computes Fine Detail, by the choice of Adapt to.
+#: Places where Adaptive computes Fine Detail, by the choice of Adapt to.
 ADAPTED = {"STRAIN": "where little of the flesh is strained", "RIGS": "where rigs act on little of the flesh"}
 
 

@@ -22,7 +22,7 @@ UNIT = 0.1
 
 @dataclass(frozen=True)
 class Goals:
-    """Where points of the skin should be."""
+    """Goals of points of the skin."""
 
     points: np.ndarray  # [k, 3] at rest, metres
     weights: np.ndarray  # [k, b] of bones

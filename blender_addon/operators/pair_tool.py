@@ -21,7 +21,7 @@ class PairTool(ModalTool):
 
     #: Sentence that tells what to click; `status` adds the keys.
     hint = ""
-    #: What Enter does.
+    #: Action of Enter, as the status bar tells it.
     result = ""
 
     @property

@@ -18,7 +18,6 @@ from ..logic.point_pairs import PointPairs
 from ..logic.sentences import plural
 from ..rigs import rigging
 from ..saved import rig_layouts
-from ..saved.samples import show_sliders
 from ..saved.units import length
 from ..scene import posing, windows
 from .operator_bases import fresh_property, option
@@ -143,18 +142,8 @@ class THEW_OT_rig_from_mesh(PairTool, bpy.types.Operator):
 
     def add_rig(self, stand, native, view_layer) -> str:
         """Adds the rig, if it does anything, and returns a sentence about it."""
-        report, unit = native.report, stand.flesh.place.metres_per_unit
         if not native.forces(stand.flesh.body, 1.0).any():
             return "In that pose the flesh has its shape already, and no rig is made."
-        if report.left >= report.start:
+        if native.report.left >= native.report.start:
             return "In that pose no rig brings the skin nearer, and none is made: undo, and click more features where bones turn."
-        rig = sculpting.add(stand, native)
-        bone = sculpting.drive(stand, rig, self.bone) if self.driven else ""
-        view_layer.update()
-        show_sliders(rig)
-        start, rest, bound = (length(value / unit) for value in (report.start, report.left, report.bound))
-        driver = f" “{bone}” drives it." if bone else ""
-        return (
-            f"The rig “{rig.name}” brings the skin from {start} to {rest} of it; detail of {bound} is finer than the "
-            f"lattice.{driver}"
-        )
+        return sculpting.add_driven(stand, native, self.bone if self.driven else None, view_layer, "its shape")

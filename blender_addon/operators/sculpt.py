@@ -10,8 +10,6 @@ from ..edit import posed_character, regions, sculpting
 from ..live import target
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..saved.samples import show_sliders
-from ..saved.units import length
 from ..scene import windows
 from ..scene.reading import armature_of
 from .operator_bases import fresh_property, option
@@ -96,18 +94,10 @@ class THEW_OT_rig_from_shape(RigEdit, bpy.types.Operator):
         else:
             shape = sculpting.shape_of_key(stand, self.key)
         native = sculpting.fit(stand, shape, self.steps, select, context.view_layer)
-        report, unit = native.report, stand.flesh.place.metres_per_unit
         if not native.forces(stand.flesh.body, 1.0).any():
             raise Refusal(f"“{shape.name}” is the shape that {describe(obj)} has already: change it first")
-        rig = sculpting.add(stand, native)
-        bone = sculpting.drive(stand, rig, self.bone) if self.driven else ""
-        context.view_layer.update()
-        show_sliders(rig)
+        driver = self.bone if self.driven else None
+        text = sculpting.add_driven(stand, native, driver, context.view_layer, f"“{shape.name}”")
         if sculpt is None:
             obj.data.shape_keys.key_blocks[shape.name].mute = True  # it would act twice
-        start, left, bound = (length(value / unit) for value in (report.start, report.left, report.bound))
-        by = f" “{bone}” drives it." if bone else ""
-        return (
-            f"“{rig.name}” brings the skin from {start} to {left} of “{shape.name}”; detail of {bound} is finer than the "
-            f"lattice.{by}"
-        )
+        return text

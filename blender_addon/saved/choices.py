@@ -13,7 +13,7 @@ FRAME_RANGE = (-1048574, 1048574)
 MAX_CELLS = 96
 
 
-#: What decides which finer functions act, with Adaptive.
+#: Criteria by which finer functions act, with Adaptive.
 ADAPTATIONS = (
     ("STRAIN", "Strain", "Finer functions act where and while the flesh is strained"),
     (

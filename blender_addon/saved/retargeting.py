@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Copy Rigs to Another Character is told: rows of the table of bones that correspond, and landmarks."""
+"""Inputs of Copy Rigs to Another Character: rows of the table of bones that correspond, and landmarks."""
 
 import bpy
 from bpy.props import FloatVectorProperty, StringProperty

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands before the camera: our characters with flesh, and waits until Blender has made and drawn them."""
+"""Stage before the camera: our characters with flesh, and waits until Blender has made and drawn them."""
 
 from __future__ import annotations
 

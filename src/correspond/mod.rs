@@ -96,7 +96,7 @@ pub struct CorrespondenceSettings {
     pub bones: Vec<[BoneRef; 2]>,
     /// Pairs of points on the skins, source and target, metres.
     pub landmarks: Vec<[Vec3; 2]>,
-    /// Whether names of bones count. Default: true.
+    /// `true`: names of bones count. Default: true.
     pub names: bool,
 }
 

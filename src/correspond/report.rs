@@ -15,7 +15,7 @@ pub struct CorrespondenceReport {
     pub pairs: usize,
     /// Bones with skin that have no partner, of the source and of the target.
     pub alone: [Vec<u32>; 2],
-    /// Whether the target lies or looks another way, so that the source was turned by its principal axes.
+    /// `true`: the target lies or looks another way, so that the source was turned by its principal axes.
     pub turned: bool,
     /// Distance of the mapped skin from the target's skin, metres: mean by area.
     pub mean_distance: f64,

@@ -155,7 +155,7 @@ impl PyCorrespondenceReport {
         self.1[1].clone()
     }
 
-    /// Whether the target lies or looks another way, so that the source was turned by its principal axes.
+    /// `true`: the target lies or looks another way, so that the source was turned by its principal axes.
     #[getter]
     fn turned(&self) -> bool {
         self.0.turned

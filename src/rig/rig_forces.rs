@@ -131,9 +131,7 @@ impl RigForces {
         lock()[r] = Some((control, forces.clone()));
         Ok(forces)
     }
-}
 
-impl RigForces {
     /// Returns the tension of rig `r` at a control, `[cells]`.
     fn tension(&self, r: usize, control: f64) -> Result<Option<Arc<[f64]>>, RigError> {
         let cache = &self.last_tension;

@@ -12,7 +12,7 @@ from demo.extension import addon
 from .. import camera, mouse, stage
 from ..camera import Foldouts, edit
 
-#: Where the mouse is as a dialog opens: the whole dialog then stands over the 3D view.
+#: Place of the mouse as a dialog opens: the whole dialog then stands over the 3D view.
 DIALOG_PLACE = (560, 620)
 #: Point of the scene beside the character: looked at, it leaves nothing but the floor around a dialog.
 EMPTY_PLACE = (30.0, 0.0, 0.74)

@@ -14,7 +14,7 @@ from ..camera import edit
 
 #: Frame at which the arms are bent, and the frame of the scan.
 BENT, SCANNED = 14, 20
-#: Where the mouse is as the dialog opens, which then stands over the empty left of the 3D view.
+#: Place of the mouse as the dialog opens, which then stands over the empty left of the 3D view.
 DIALOG_PLACE = (330, 270)
 #: Distance between two characters that stand beside each other, m.
 APART = 1.15

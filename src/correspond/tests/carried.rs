@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What correspondences carry: poses, points of the skin, and rigs of all kinds.
+//! Carried things: poses, points of the skin, and rigs of all kinds.
 
 use super::*;
 
@@ -64,7 +64,7 @@ pub(super) fn bent_pose(skeleton: &Skeleton) -> Pose {
     Pose::new(maps).unwrap()
 }
 
-/// Of a body scaled by s and turned by R the map is exact, and so are frames and numbers of carried rigs, with the moduli's
+/// The map of a body scaled by s and turned by R is exact, and so are frames and numbers of carried rigs, with the moduli's
 /// ratio. Their forces are `s² R Q`, as the points of flesh turn with the body.
 #[test]
 fn scaled_and_turned_character_is_exact() {
@@ -154,7 +154,7 @@ fn points_and_turns_are_carried() {
     ));
 }
 
-/// Of a body scaled by s and turned by R, forces of a carried sculpted rig are `s² R Q` on the same lattice.
+/// Forces of a sculpted rig carried to a body scaled by s and turned by R are `s² R Q` on the same lattice.
 #[test]
 fn sculpted_rig_is_carried() {
     let (figure, body) = &rebuilt_person();

@@ -69,7 +69,7 @@ fn play(
     sim
 }
 
-/// With one factor for all cells the flesh moves as that of a body of so many times its Young's modulus.
+/// Flesh with one factor for all cells moves as that of a body of so many times its Young's modulus.
 #[test]
 fn uniform_factor_equals_young() {
     for hexahedra in [false, true] {
@@ -94,7 +94,7 @@ fn uniform_factor_equals_young() {
     }
 }
 
-/// With one factor for all cells a body balances as one of so many times its Young's modulus, by every method.
+/// A body with one factor for all cells balances as one of so many times its Young's modulus, by every method.
 #[test]
 fn uniform_body_equals_young() {
     let body = BarOptions {

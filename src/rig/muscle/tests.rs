@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Muscles: volume and bulge, covariance, tension, lengths in poses, refusals.
+
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::skeleton::Affine;

@@ -17,10 +17,10 @@ const SKIN_REACH: f64 = 3.0;
 /// Wanted displacements at a point, m.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Wish {
-    /// Of unit widening: away from the line by as much as from it, and at the muscle's surface the same way out, `g (ρ + r out)`, with
+    /// Wish of unit widening: away from the line by as much as from it, and at the muscle's surface the same way out, `g (ρ + r out)`, with
     /// `g = 1 − 3 (2s − 1)²`, so that the ends get thinner.
     pub widening: Vec3,
-    /// Of unit contraction: along the line by `−∫ g`, so that the ends stay.
+    /// Wish of unit contraction: along the line by `−∫ g`, so that the ends stay.
     pub shortening: Vec3,
 }
 

@@ -171,7 +171,7 @@ fn functions_follow_the_rig() {
     }
 }
 
-/// Where other functions are active too, the rig makes the same shape: forces on these keep it from relaxing into them.
+/// A rig makes the same shape where other functions are active too: forces on these keep it from relaxing into them.
 #[test]
 fn shape_stays_among_other_functions() {
     let (body, rig) = bumped();
