@@ -277,7 +277,8 @@ def test_presets_on_biped(scene):
     assert sorted(names) == sorted(f"{p.capitalize()} {side}" for p in presets for side in ("left", "right"))
     assert not any(rig.problem for rig in body.thew.rigs)
     settle(body)
-    for left, right in zip(body.thew.rigs[::2], body.thew.rigs[1::2], strict=True):
+    rigs = list(body.thew.rigs)
+    for left, right in zip(rigs[::2], rigs[1::2], strict=True):
         assert left.radius == pytest.approx(right.radius, rel=0.02)
         assert {left.bone[-2:], left.insertion[-2:]} <= {".L", body.thew.rigs[0].bone[-2:], "st"}
     turn(armature, "forearm.L", 0, 1.5)
