@@ -52,10 +52,10 @@ MIN_SHORTENING = 0.005
 
 
 def add_preset(stand: PosedCharacter, preset: str) -> list[ThewRig]:
-    """Adds the muscles of a preset, one on each side that has it. Raises a `Refusal` if the character has none."""
+    """Adds the muscles of a preset, one on each side that has it, left first. Raises a `Refusal` if the character has none."""
     label = next(label for key, label, _ in PRESETS if key == preset)
     every = core().muscles(stand.flesh.body)
-    natives = [native for native in every if native.name.split()[0] == label]
+    natives = sorted((native for native in every if native.name.split()[0] == label), key=lambda native: native.name)
     if not natives:
         whose = describe(stand.obj)
         known = sorted({native.name.split()[0] for native in every})

@@ -280,7 +280,9 @@ def test_presets_on_biped(scene):
     rigs = list(body.thew.rigs)
     for left, right in zip(rigs[::2], rigs[1::2], strict=True):
         assert left.radius == pytest.approx(right.radius, rel=0.02)
-        assert {left.bone[-2:], left.insertion[-2:]} <= {".L", body.thew.rigs[0].bone[-2:], "st"}
+        assert (left.name, right.name) == tuple(f"{left.name.split()[0]} {side}" for side in ("left", "right"))
+        ends = [(rig.bone, rig.insertion) for rig in (left, right)]
+        assert ends[0] == tuple(bone.replace(".R", ".L") for bone in ends[1]) != ends[1]
     turn(armature, "forearm.L", 0, 1.5)
     controls = dict(zip(names, (control_of(body, i) for i in range(len(names))), strict=True))
     bent, straight = sorted((abs(controls["Biceps left"]), abs(controls["Triceps left"])), reverse=True)
