@@ -16,6 +16,7 @@ from ..logic.modal import METHOD
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit, Picker
+from ..logic.rest_solver import RigAction
 from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
 from . import posed_character
@@ -46,7 +47,7 @@ class SkinDrag:
         self.clock, self.held = StepClock(), -1  # the vertex under the mouse
         self._before = session.visible_offsets(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
-        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.rig_forces(obj, controls))
+        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, RigAction(flesh.rig_forces(obj, controls)))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
         settings = flesh.build_settings.with_damping(flesh.body)

@@ -13,6 +13,7 @@ nothing here is saved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
-from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver
+from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver, RigAction
 from ..logic.sentences import slowing_factor
 from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_index, transform
 from ..logic.states import Condition, Event
@@ -293,27 +294,27 @@ class Flesh(BuildStages):
         self,
         maps: np.ndarray,
         mesh: np.ndarray,
-        push: np.ndarray | None = None,
+        rigs: RigAction | None = None,
         with_contact: bool = True,
         collided: Colliders = NO_COLLIDERS,
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `rig_forces`; `with_contact`: solves
-        contact, up to seconds where something touches, else parts folds only; `collided`: colliders at one pose.
+        `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_action`; `with_contact`: solves contact, up to seconds where something
+        touches, else parts folds only; `collided`: colliders at one pose.
         """
-        return self._rest(maps, mesh, push, with_contact, collided).offsets
+        return self._rest(maps, mesh, rigs, with_contact, collided).offsets
 
-    def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
+    def balance_at(self, maps: np.ndarray, mesh: np.ndarray, rigs: RigAction | None = None) -> tuple:
         """Returns the offsets of `settled_at`, and the modal amplitudes at rest in that pose, [m]."""
-        rest = self._rest(maps, mesh, push)
+        rest = self._rest(maps, mesh, rigs)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
     def _rest(
         self,
         maps: np.ndarray,
         mesh: np.ndarray,
-        push: np.ndarray | None,
+        rigs: RigAction | None,
         with_contact: bool = True,
         collided: Colliders = NO_COLLIDERS,
     ) -> RestShape:
@@ -333,7 +334,7 @@ class Flesh(BuildStages):
         # With moving colliders the results of two poses are kept, for subframes between them; else the last one.
         while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
-        return settled.solve(self.place.maps(maps), push, self.place.to_object(mesh))
+        return settled.solve(self.place.maps(maps), rigs, self.place.to_object(mesh))
 
     def settled_offsets(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""
@@ -342,15 +343,27 @@ class Flesh(BuildStages):
         read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
-            push = self.rig_forces(obj, motion.controls[index] if read else None, settled=True)
+            rigs = self.rig_action(obj, motion.controls[index] if read else None)
             collided = motion.colliders.at_poses(np.array([index]))
-            return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
+            return self.settled_at(motion.maps[index], motion.matrices[index], rigs, collided=collided)
 
         index, part = split_index(self._pose_at(frame))
         if part == 0.0:
             return shape(index)
         # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
+
+    def rig_action(self, obj: bpy.types.Object, controls: np.ndarray | None) -> RigAction:
+        """Returns what all rigs do to flesh at rest, drafts included: forces, by their functions where flesh adapts to rigs, and firmness.
+
+        `controls`: see `rig_forces`.
+        """
+        forces = self.rig_forces(obj, controls, settled=True)
+        acting = [(native, control) for _, native, control in self._acting(obj, controls) if native.firmness * control]
+        if not acting:
+            return RigAction(forces)
+        natives, values = zip(*acting, strict=True)
+        return RigAction(forces, core().rig_stiffness(natives, self.body, values))
 
     def rig_forces(
         self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1, settled: bool = False
@@ -365,14 +378,12 @@ class Flesh(BuildStages):
         self.refresh_rigs(obj)
         own = self.pushing.functions() if settled and self.build_settings.simulation.adapt == "rigs" else None
         total = None
-        for resolved in self.rigs:
-            native = self.pushing.natives.get(resolved.index)
-            if native is None or resolved.index == without:
+        for resolved, native, control in self._acting(obj, controls):
+            if resolved.index == without:
                 continue
-            rig = rigs[resolved.index]
-            control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
             try:
-                push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit, own)
+                rig = rigs[resolved.index]
+                push = pushers.forces(rig, native, control, self.body, self.place.metres_per_unit, own)
             except core().ThewError as error:
                 rigging.store_problems(
                     obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}
@@ -380,6 +391,15 @@ class Flesh(BuildStages):
                 continue
             total = push if total is None else total + push
         return total
+
+    def _acting(self, obj: bpy.types.Object, controls: np.ndarray | None) -> Iterator[tuple[Any, Any, float]]:
+        """Yields each placed rig: as resolved, as native one, and its control."""
+        for resolved in self.rigs:
+            native = self.pushing.natives.get(resolved.index)
+            if native is not None:
+                held = resolved.control is not None or controls is None
+                control = obj.thew.rigs[resolved.index].control if held else controls[resolved.index]
+                yield resolved, native, float(control)
 
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Places the native rigs again if their inputs have changed; quick otherwise."""

@@ -195,9 +195,7 @@ def rest(obj, scene, view_layer) -> Task:
     with poses.show_hidden([subject.armature, subject.obj]):
         view_layer.update()
         pose = flesh.pose(subject, view_layer.depsgraph, scene.frame_current, with_contact=True)
-    offsets = flesh.settled_at(
-        pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls, settled=True), collided=pose.colliders
-    )
+    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.rig_action(obj, pose.controls), collided=pose.colliders)
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True

@@ -44,7 +44,7 @@ def tracks(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> tupl
         return [], []
     thew, made, names, taken = core(), [], [], set()
     size = float(np.linalg.norm(np.ptp(new.character.rest, axis=0)))
-    for k, (name, _target, _bone, text, _influence, problem, _place) in enumerate(new.motion.pinned):
+    for k, (name, _target, _bone, text, _values, problem, _place) in enumerate(new.motion.pinned):
         points = PinPoints.from_text(text)
         if problem or not len(points):
             continue

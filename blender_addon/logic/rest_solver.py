@@ -23,6 +23,13 @@ class RestShape(NamedTuple):
     contacts: Any  # thew.Contacts
 
 
+class RigAction(NamedTuple):
+    """What all rigs together do to flesh at their controls."""
+
+    forces: np.ndarray | None = None  # [nodes, 3] generalised, N, rest axes
+    stiffness: np.ndarray | None = None  # [c] factors on the elastic stiffness of cells
+
+
 class FoldShape:
     """The part of the joints' elastic shape that parts folds of the skin: it depends on a pose alone, and is quick."""
 
@@ -44,18 +51,19 @@ class RestSolver:
 
     def __init__(self, simulation: Any, folds: FoldShape | None = None):
         """Keeps both; `folds` is added where the simulation itself has no contact."""
-        self._simulation, self._folds = simulation, folds
+        self._simulation, self._folds, self._is_tense = simulation, folds, False
         self._found: dict[tuple[bytes | None, ...], RestShape] = {}  # by pose, forces and space, the latest at the end
 
-    def solve(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> RestShape:
-        """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [nodes, 3], N, rest axes; read only.
+    def solve(self, pose: np.ndarray, rigs: RigAction | None = None, to: np.ndarray | None = None) -> RestShape:
+        """Returns the flesh at rest in `pose` [b, 4, 4], metres, with rigs; read only.
 
         `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
         """
-        key = tuple(None if each is None else each.tobytes() for each in (pose, push, to))
+        rigs = rigs or RigAction()
+        key = tuple(None if each is None else each.tobytes() for each in (pose, *rigs, to))
         found = self._found.pop(key, None)
         if found is None:
-            found = self._settle(pose, push, to)
+            found = self._settle(pose, rigs, to)
         self._found[key] = found
         while len(self._found) > CACHED_POSES:
             del self._found[next(iter(self._found))]
@@ -66,8 +74,11 @@ class RestSolver:
         """Returns the latest result."""
         return self._found[next(reversed(self._found))] if self._found else None
 
-    def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> RestShape:
-        self._simulation.reset(pose, settled=True, rest_forces=push)
+    def _settle(self, pose: np.ndarray, rigs: RigAction, to: np.ndarray | None) -> RestShape:
+        if rigs.stiffness is not None or self._is_tense:
+            self._simulation.set_stiffness(rigs.stiffness)
+            self._is_tense = rigs.stiffness is not None
+        self._simulation.reset(pose, settled=True, rest_forces=rigs.forces)
         offsets = self._simulation.offsets(to=to)
         if self._folds is not None:
             offsets += self._folds.solve(pose, to)

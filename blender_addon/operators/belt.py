@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 from bpy.props import FloatProperty, StringProperty
 
 from ..live import updates
@@ -40,7 +41,8 @@ class THEW_OT_pin_belt(QuickJob, bpy.types.Operator):
     girth: option(
         FloatProperty,
         "Girth",
-        "Share of the present girth at which the skin is held; less is tighter. Flesh gives way by no more than six tenths of its thickness",
+        "Share of the present girth at which the skin is held; less is tighter. Flesh gives way by no more than six tenths of its "
+        "thickness. It can be keyed in the list of pins",
         default=0.95,
         min=0.5,
         max=1.5,
@@ -72,11 +74,13 @@ class THEW_OT_pin_belt(QuickJob, bpy.types.Operator):
             )
         leave_edit_mode(context, obj)
         depsgraph = context.evaluated_depsgraph_get()
-        held = belts.find(obj, armature, bone, (self.along, self.girth, self.width), depsgraph)
+        held = belts.find(obj, armature, bone, (self.along, self.width), depsgraph)
         pin = add(obj, free_name("Belt", [each.name for each in obj.thew.pins]), None, armature, bone)
         try:
+            pin.girth = self.girth
             matrix = target_matrix(pin, depsgraph)
             pin.points = points_at(obj, held.vertices, held.places, matrix).text()
+            pin.belt_axis = np.linalg.solve(matrix[:3, :3], held.axis)
         except Exception:
             remove(obj, len(obj.thew.pins) - 1)
             raise

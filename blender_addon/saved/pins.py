@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 from ..logic.names import free_name
 from .edit_callbacks import call_on_change, record, setting
@@ -64,6 +72,20 @@ class ThewPin(bpy.types.PropertyGroup):
         max=1.0,
         subtype="FACTOR",
         update=call_on_change,
+    )
+    girth: FloatProperty(
+        name="Girth",
+        description="Share of the girth that the skin had when the belt was put on, at which it is held; less is tighter. Flesh gives "
+        "way by no more than six tenths of its thickness. Can be keyed",
+        default=1.0,
+        min=0.5,
+        max=1.5,
+        step=1,
+        subtype="FACTOR",
+        update=call_on_change,
+    )
+    belt_axis: record(
+        FloatVectorProperty, "Axis of a belt in the space of its target; zero: not a belt", name="Belt Axis", size=3
     )
     points: record(
         StringProperty, "Points: of each its vertex, its place at rest and its place on the target", name="Points"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Belts in the scene: the ring of skin around a bone as it is shown now, and where it is held."""
+"""Belts in the scene: the ring of skin around a bone as it is shown now."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from .pins import shown_places
 
 @dataclass(frozen=True)
 class HeldRing:
-    """Vertices of a mesh, and where a belt holds them, Blender's world."""
+    """Vertices of a mesh where a belt lies, their places as they are shown, and its axis, Blender's world."""
 
     vertices: np.ndarray  # int[k]
     places: np.ndarray  # [k, 3]
+    axis: np.ndarray  # [3]
 
 
 def find(
     obj: bpy.types.Object,
     armature: bpy.types.Object,
     bone: str,
-    shape: tuple[float, float, float],
+    shape: tuple[float, float],
     depsgraph: bpy.types.Depsgraph,
 ) -> HeldRing:
-    """Returns the ring of a belt with a height along the bone, a girth and a width, scene units.
+    """Returns the ring of a belt with a height along the bone and a width, scene units.
 
     Refuses an unknown bone, a bone without length, and one without skin around it there.
     """
-    along, girth, width = shape
+    along, width = shape
     evaluated = armature.evaluated_get(depsgraph)
     posed = evaluated.pose.bones.get(bone)
     if posed is None:
@@ -48,8 +49,4 @@ def find(
             f"No skin of {describe(obj)} goes around the bone “{bone}” at {along:.2f} of its length: choose another height along it, or "
             "another bone"
         )
-    vertices, _, centre = ring
-    axis = (tail - head) / np.linalg.norm(tail - head)
-    out = shown[vertices] - centre
-    across = out - np.outer(out @ axis, axis)
-    return HeldRing(vertices, shown[vertices] + (girth - 1.0) * across)
+    return HeldRing(ring[0], shown[ring[0]], tail - head)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 import bpy
 import numpy as np
 
+from ..logic import belts
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS, PinPoints, target_row
@@ -61,6 +63,12 @@ def target_matrix(pin: ThewPin, depsgraph: bpy.types.Depsgraph) -> np.ndarray | 
     return None if bone is None else matrix @ np.array(bone.matrix, dtype=np.float64)
 
 
+def holding_matrix(pin: ThewPin, now: ThewPin, depsgraph: bpy.types.Depsgraph) -> np.ndarray | None:
+    """Returns the world matrix that holds a pin's points: of its target, after the girth of a belt. `now`: the evaluated pin."""
+    matrix = target_matrix(pin, depsgraph)
+    return None if matrix is None else matrix @ belts.girth_map(pin.points, np.array(pin.belt_axis), float(now.girth))
+
+
 def evaluated_pins(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """Returns the targets of all pins at the frame that `depsgraph` has evaluated, [p, 17]: see `logic.pins.target_row`."""
     pins = obj.thew.pins
@@ -68,29 +76,30 @@ def evaluated_pins(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.
         return np.empty((0, TARGET_NUMBERS))
     moved = obj.evaluated_get(depsgraph).thew.pins if pin_curves(obj) else pins
     rows = [
-        target_row(None if problem(obj, pin) else target_matrix(pin, depsgraph), float(now.influence))
+        target_row(None if problem(obj, pin) else holding_matrix(pin, now, depsgraph), float(now.influence))
         for pin, now in zip(pins, moved, strict=True)
     ]
     return np.stack(rows)
 
 
 def pin_curves(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
-    """Returns the curves and drivers that move influences of the object's pins."""
+    """Returns the curves and drivers that move influences and girths of the object's pins."""
     data = obj.animation_data
     if data is None or not len(obj.thew.pins):
         return []
     return [curve for curve in animation.curves(data) if curve.data_path.startswith("thew.pins[")]
 
 
-def keyed_pins(obj: bpy.types.Object) -> set[int]:
-    """Returns the indices of the pins whose influence is keyed or driven."""
+def keyed_pins(obj: bpy.types.Object) -> set[tuple[int, str]]:
+    """Returns what of the pins is keyed or driven: the index of a pin and "influence" or "girth"."""
     found = set()
     for curve in pin_curves(obj):
         index, name = PIN_PATH.match(curve.data_path), NAMED_PATH.match(curve.data_path)
+        value = curve.data_path.rpartition(".")[2]
         if index is not None:
-            found.add(int(index[1]))
+            found.add((int(index[1]), value))
         elif name is not None:
-            found.add(obj.thew.pins.find(bpy.utils.unescape_identifier(name[1])))
+            found.add((obj.thew.pins.find(bpy.utils.unescape_identifier(name[1])), value))
     return found
 
 
@@ -107,8 +116,9 @@ def differ(obj: bpy.types.Object, then: np.ndarray, depsgraph: bpy.types.Depsgra
         return bool(differs.any())
     keyed = keyed_pins(obj)
     for k, pin in enumerate(obj.thew.pins):
-        placed = differs[k, :-1].any() and not (pin.target is not None and frame_dependence.is_carried(pin.target))
-        if placed or (differs[k, -1] and k not in keyed):
+        is_carried = pin.target is not None and frame_dependence.is_carried(pin.target)
+        placed = differs[k, :-1].any() and not is_carried and (k, "girth") not in keyed
+        if placed or (differs[k, -1] and (k, "influence") not in keyed):
             return True
     return False
 
@@ -138,7 +148,10 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
             pin.target.name if pin.target is not None else "",
             pin.bone,
             pin.points,
-            "keyed" if k in keyed else round(float(pin.influence), 6),
+            tuple(
+                "keyed" if (k, name) in keyed else round(float(getattr(pin, name)), 6)
+                for name in ("influence", "girth")
+            ),
             problem(obj, pin),
             own_place(pin.target),
         )
@@ -201,7 +214,13 @@ def attach(obj: bpy.types.Object, pin: ThewPin, depsgraph: bpy.types.Depsgraph) 
     if (vertices < 0).any():
         return
     with suppress(Refusal):  # what is wrong is told where it is in the way
-        pin.points = points_on(obj, vertices, matrix, depsgraph).text()
+        held = points_on(obj, vertices, matrix, depsgraph)
+        if any(pin.belt_axis):
+            axis = belts.turned(np.array(pin.belt_axis), points.local, held.local)
+            wider = belts.girth_map(held.text(), axis, 1.0 / float(pin.girth))
+            held = replace(held, local=held.local @ wider[:3, :3].T + wider[:3, 3])
+            pin.belt_axis = axis
+        pin.points = held.text()
 
 
 def points_on(

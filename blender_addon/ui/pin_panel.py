@@ -75,9 +75,11 @@ def draw_pin(column, pin) -> None:
     column.prop(pin, "target")
     if pin.target is not None and pin.target.type == "ARMATURE":
         column.prop_search(pin, "bone", pin.target.data, "bones")
-    row = column.row()
-    row.use_property_decorate = True
-    row.prop(pin, "influence", slider=True)
+    keyable = column.column()
+    keyable.use_property_decorate = True
+    keyable.prop(pin, "influence", slider=True)
+    if any(pin.belt_axis):
+        keyable.prop(pin, "girth", slider=True)
 
 
 CLASSES = (THEW_UL_pins, *panels("Pin", draw_pins, 6))

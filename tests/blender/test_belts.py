@@ -46,14 +46,62 @@ def test_belt_holds_ring_on_bone(fleshed_character):
     angles = np.sort(np.arctan2(shown[:, 2] - shown[:, 2].mean(), shown[:, 0] - shown[:, 0].mean()))
     assert np.diff(angles, append=angles[0] + 2.0 * np.pi).max() < 1.2  # all around
     spread = lambda x: np.ptp(x[:, [0, 2]], axis=0)  # noqa: E731
-    np.testing.assert_allclose(spread(local), 0.97 * spread(shown), rtol=0.01)
-    np.testing.assert_allclose(local[:, 1], along, atol=1e-5 * size)
+    np.testing.assert_allclose(local, shown, atol=1e-5 * size)
+    held = held_on_bone(body, armature, "Spine", local)
+    np.testing.assert_allclose(spread(held), 0.97 * spread(shown), rtol=0.01)
+    np.testing.assert_allclose(held[:, 1], along, atol=1e-5 * size)
     simulate(body)
     made, _ = part("live.pins").tracks(flesh(body), flesh(body).motion.pins)
     chosen = [track.point for track in made]
     assert len(chosen) >= 4
     held = play(body, FRAMES, lambda obj: on_bone(obj, armature, "Spine", chosen))
     np.testing.assert_allclose(held, np.tile(held[0], (len(FRAMES), 1, 1)), atol=1e-4 * size)
+
+
+def held_on_bone(body, armature, name, local):
+    """Returns where the last pin holds points [k, 3] of its target's space, in the space of a bone."""
+    bone = np.array(armature.matrix_world @ armature.pose.bones[name].matrix)
+    row = part("scene.pins").evaluated_pins(body, bpy.context.evaluated_depsgraph_get())[-1:]
+    (places,) = part("logic.pins").places(row, local)
+    into = np.linalg.inv(bone)
+    return places @ into[:3, :3].T + into[:3, 3]
+
+
+def test_girth_is_keyed(fleshed_character):
+    """A keyed girth draws the skin in and lets it out again; the rest of the motion stays that of the bone."""
+    body, armature = fleshed_character
+    bpy.context.scene.frame_set(1)
+    activate(body)
+    assert bpy.ops.thew.pin_belt(bone="Spine", girth=1.0) == {"FINISHED"}
+    pin = body.thew.pins[0]
+    for frame, girth in ((1, 1.0), (6, 0.95), (12, 1.0)):
+        pin.girth = girth
+        pin.keyframe_insert("girth", frame=frame)
+    simulate(body)
+    made, _ = part("live.pins").tracks(flesh(body), flesh(body).motion.pins)
+    chosen = [track.point for track in made]
+    held = play(body, FRAMES, lambda obj: on_bone(obj, armature, "Spine", chosen)[:, [0, 2]])
+    spreads = np.linalg.norm(np.asarray(held) - np.mean(held, axis=1, keepdims=True), axis=2).mean(axis=1)
+    assert spreads[5] == pytest.approx(0.95 * spreads[0], rel=0.01)
+    assert spreads[11] == pytest.approx(spreads[0], rel=0.002)
+
+
+def test_belt_moves_to_another_bone(fleshed_character):
+    """A belt whose bone is chosen anew stays where the skin is shown, with its girth and across its axis."""
+    body, armature = fleshed_character
+    bpy.context.scene.frame_set(1)
+    activate(body)
+    assert bpy.ops.thew.pin_belt(bone="Spine", girth=0.95) == {"FINISHED"}
+    simulate(body)
+    bpy.context.scene.frame_set(4)
+    vertices, _ = held_ring(body)
+    size, shown = size_of(evaluated_positions(body)), on_bone(body, armature, "Spine", vertices)
+    body.thew.pins[0].bone = "Hip"
+    np.testing.assert_allclose(held_on_bone(body, armature, "Spine", held_ring(body)[1]), shown, atol=2e-4 * size)
+    assert body.thew.pins[0].girth == pytest.approx(0.95)
+    matrices = [np.array(armature.pose.bones[name].matrix)[:3, :3] for name in ("Hip", "Spine")]
+    axis = matrices[0] @ np.array(body.thew.pins[0].belt_axis)
+    assert abs(axis @ matrices[1][:, 1]) > 0.98 * np.linalg.norm(axis)
 
 
 def flesh(body):

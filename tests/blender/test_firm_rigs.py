@@ -44,6 +44,30 @@ def test_firm_rig_stiffens_flesh(fleshed_character):
     np.testing.assert_array_equal(simulate(body), free)
 
 
+def test_firm_flesh_at_rest(fleshed_character):
+    """Rest Pose Preview sinks less where a rig is tense, and as before once it is slack."""
+    body, _ = fleshed_character
+    body.thew.rest_includes_gravity = False
+    bpy.context.scene.frame_set(6)
+
+    def shown(control):
+        if len(body.thew.rigs):
+            body.thew.rigs[0].control = control
+        activate(body)
+        assert bpy.ops.thew.settle() == {"FINISHED"}
+        return world(body).copy()
+
+    slack = shown(0.0)
+    add_rig(body).firmness = 9.0
+    tense, again = shown(1.0), shown(0.0)
+    size = size_of(slack)
+    np.testing.assert_allclose(again, slack, atol=1e-6 * size)
+    assert np.abs(tense - slack).max() > 1e-4 * size
+    body.thew.use_gravity = False
+    weightless = shown(0.0)
+    assert np.abs(tense - weightless).mean() < 0.7 * np.abs(slack - weightless).mean()
+
+
 def test_firmness_in_files_and_undo(fleshed_character, tmp_path):
     """A rig file and undo keep the firmness."""
     body, _ = fleshed_character
