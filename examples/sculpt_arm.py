@@ -12,6 +12,7 @@ import numpy as np
 from examples import elastic, persons, sculpted
 from examples.bodies import ramp
 from examples.command import Options, options
+from examples.shelf import Shelf
 from examples.studio import INK, RED, Studio
 
 ANGLES = (0.0, 35.0, 70.0, 105.0, 130.0)
@@ -37,8 +38,8 @@ def main(how: Options) -> None:
     before, after = sculpted.balance(arm, made.pose), sculpted.balance(arm, made.pose, push)
     far = [sculpted.apart(skin, *made.scan[:2]) for skin in (before, after)]
     report(made, before, after, far)
-    studio = Studio(turn=-8.0, tilt=10.0)
-    paint = studio.vertex_material(gloss=0.35)
+    studio = Shelf(turn=-8.0, tilt=10.0)
+    paint = studio.vertex_material(gloss=0.55)
     hues = [ramp(np.clip(one / WORST, 0.0, 1.0)) for one in far]
     shown = (
         ("at rest", arm.vertices, arm.triangles, arm.colours),
@@ -54,7 +55,7 @@ def main(how: Options) -> None:
         studio.text(words, place + studio.at(0.14, -0.125, 0.5), 0.034)
     cage(studio, arm)
     for column, degrees in enumerate(ANGLES):
-        pose = made.bent(degrees)
+        pose = persons.maps(arm.figure, sculpted.bent(arm.figure, degrees))
         skins = sculpted.balance(arm, pose), sculpted.balance(arm, pose, rig.forces(arm.body, made.control(degrees)))
         for row, skin in enumerate(skins):
             place = studio.at(BELOW[column], -ROW * (row + 1.1))

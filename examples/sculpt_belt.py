@@ -9,13 +9,14 @@ import thew
 from assets.characters import FPS, biped
 from examples import elastic, persons, sculpted
 from examples.command import Options, options
+from examples.shelf import Shelf
 from examples.studio import Studio
 
 FRAMES = 56
-SHOWN = (0, 9, 24, 30, 33, 38, 46)
-"""Frames in the picture: standing, crouched, in the air, landing, low, rising, at rest."""
+SHOWN = (0, 9, 24, 33, 38, 46)
+"""Frames in the picture: standing, crouched, in the air, landing, low, at rest."""
 ACROSS = 20.0
-COLUMN, ROW = 0.96, 1.72
+COLUMN, ROW = 1.05, 1.78
 BELT, TIGHT = 0.985, 0.91
 """Height of the belt, m, and its girth beside that of the belly at rest."""
 PINS = 14
@@ -62,8 +63,8 @@ def main(how: Options) -> None:
     report(gero, poses, rows)
     seconds.print()
 
-    studio = Studio(turn=-52.0, tilt=4.0)
-    paint, leather = studio.vertex_material(gloss=0.35), studio.material((0.25, 0.14, 0.09))
+    studio = Shelf(turn=-52.0, tilt=4.0)
+    paint, leather = studio.vertex_material(gloss=0.55), studio.material((0.25, 0.14, 0.09))
     for row, (words, skins) in enumerate(rows):
         for column, frame in enumerate(SHOWN):
             place = studio.at(COLUMN * column, -ROW * row)
@@ -71,7 +72,7 @@ def main(how: Options) -> None:
             if row == 2:
                 strap(studio, np.array([pin.targets[frame] for pin in pins]), leather, place)
                 studio.text(f"{frame / FPS:.2f} s", place + studio.at(0.0, -0.14, 1.0), 0.06)
-        studio.text(words, studio.at(-0.4, 1.68 - ROW * row, 1.0), 0.07, align="LEFT")
+        studio.text(words, studio.at(-0.42, 1.72 - ROW * row, 1.0), 0.075, align="LEFT")
     studio.render(how.output, (-0.45, -2 * ROW - 0.2), (COLUMN * (len(SHOWN) - 1) + 0.45, 2.0), how.width, how.engine)
 
 

@@ -2,7 +2,7 @@
 """Figure 9 of Capell and others 2006: a chest flex sculpted for one person, carried to two others, coarse and fine. [capell2006, §4.4]
 
 Rows are people; the first is the one that was sculpted. Columns: at rest, the sculpt that this person would get, the rig on the flesh of
-the lattice alone, the rig with finer functions, and the flex by two force field templates, carried too.
+the lattice alone, the rig with finer functions, and the flex by two force field templates, carried too. Skin is blue where it moves.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import thew
 
 from examples import elastic, persons, sculpted
 from examples.command import Options, options
-from examples.studio import Studio
+from examples.shelf import Shelf
 
 ORDER = (persons.STOUT, persons.ATHLETE, persons.SLIM)
 ACROSS = 20.0
-COLUMN, ROW = 0.67, 0.60
+COLUMN, ROW = 0.70, 0.56
+FARTHEST = 0.025
+"""Move of the skin at which colours end, m."""
 HIDDEN = ("head", "hand.L", "hand.R", "forearm.L", "forearm.R", "thigh.L", "thigh.R")
 
 
@@ -58,18 +60,25 @@ def main(how: Options) -> None:
 
 
 def picture(how: Options, rows: list) -> None:
-    """Renders the people row by row."""
-    studio = Studio(turn=-30.0, tilt=6.0)
-    paint = studio.vertex_material(gloss=0.4)
+    """Renders the people row by row, blue where the skin has moved from rest."""
+    studio = Shelf(turn=-30.0, tilt=6.0)
+    paint = studio.vertex_material(gloss=0.55)
     for row, (name, who, skins) in enumerate(rows):
         middle = np.array(who.figure.bone("chest").head)
-        triangles = sculpted.cropped(who, HIDDEN, (), (2, middle[2] - 0.20))
+        part = sculpted.cropped(who, HIDDEN, (), (2, middle[2] - 0.16))
         for column, skin in enumerate(skins):
-            studio.mesh(skin - middle, triangles, paint, studio.at(COLUMN * column, -ROW * row), who.colours)
-        studio.text(name, studio.at(-0.36, -ROW * row + 0.22, 1.0), 0.036, align="LEFT")
+            moved = np.linalg.norm(skin - who.vertices, axis=1)
+            hues = part.of(sculpted.tinted(who.colours, moved / FARTHEST))
+            studio.mesh(part.of(skin) - middle, part.triangles, paint, studio.at(COLUMN * column, -ROW * row), hues)
+        studio.text(name, studio.at(-0.36, -ROW * row + 0.25, 1.0), 0.04, align="LEFT")
     for column, words in enumerate(("at rest", "sculpt", "rig, coarse", "rig, fine", "templates")):
-        studio.text(words, studio.at(COLUMN * column, -ROW * 2 - 0.29, 1.0), 0.036)
-    studio.render(how.output, (-0.38, -2 * ROW - 0.33), (4 * COLUMN + 0.36, 0.34), how.width, how.engine)
+        studio.text(words, studio.at(COLUMN * column, -ROW * 2 - 0.24, 1.0), 0.04)
+    skin = rows[0][1].colours.mean(axis=0)
+    legend = lambda t: sculpted.tinted(np.tile(skin, (len(t), 1)), np.asarray(t))  # noqa: E731
+    studio.scale(
+        studio.at(-0.36, -2 * ROW - 0.28, 1.0), 0.4, 0.022, legend, ("0", f"moved {1e3 * FARTHEST:.0f} mm"), 0.032
+    )
+    studio.render(how.output, (-0.38, -2 * ROW - 0.34), (4 * COLUMN + 0.36, 0.34), how.width, how.engine)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Figure 11 of Capell and others 2006: a chest flex with finer functions only where the rig needs them. [capell2006, §4.5]
 
 From the left: the functions that act (red: those of the lattice, green: finer ones), the rig with those of the lattice alone, with the finer
-ones that it needs, with all, and the sculpt.
+ones that it needs, with all, and the sculpt. Skin is blue where it is off the sculpt.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import thew
 from assets.characters import FPS
 from examples import elastic, persons, sculpted
 from examples.command import Options, options
-from examples.studio import GREEN, RED, Studio
+from examples.shelf import Shelf
+from examples.studio import GREEN, RED
 
 ACROSS, LEVELS = 16.0, 1
 FRAMES = 24
-COLUMN = 0.67
+COLUMN = 0.70
+FARTHEST = 0.01
+"""Distance from the sculpt at which colours end, m."""
 HIDDEN = ("head", "hand.L", "hand.R", "forearm.L", "forearm.R", "thigh.L", "thigh.R")
 
 
@@ -54,23 +57,32 @@ def main(how: Options) -> None:
         skins.append(skin)
         print(f"| {words} | {functions} | {1e3 * step:.1f} ms | {100 * left / start:.0f} % |")
 
-    studio = Studio(turn=-30.0, tilt=6.0)
-    paint, pale = studio.vertex_material(gloss=0.4), studio.material((0.93, 0.80, 0.72), alpha=0.35)
+    picture(how, fine, rig, skins, target)
+
+
+def picture(how: Options, fine: elastic.Fleshed, rig: thew.Rig, skins: list[np.ndarray], target: np.ndarray) -> None:
+    """Renders the functions, the skins with colours of what is left to the sculpt, and the sculpt."""
+    studio = Shelf(turn=-30.0, tilt=6.0)
+    paint, pale = studio.vertex_material(gloss=0.55), studio.material((0.93, 0.80, 0.72), alpha=0.5)
     middle = np.array(fine.figure.bone("chest").head)
-    triangles = sculpted.cropped(fine, HIDDEN, (), (2, middle[2] - 0.20))
-    studio.mesh(fine.vertices - middle, triangles, pale, studio.at(0.0, 0.0))
-    for centre, level in zip(
-        np.asarray(fine.body.node_centres)[acting := rig.functions(fine.body)],
-        np.asarray(fine.body.level_of_node)[acting],
-        strict=True,
-    ):
-        if middle[2] - 0.2 < centre[2] < middle[2] + 0.32 and abs(centre[0]) < 0.36:
+    part = sculpted.cropped(fine, HIDDEN, (), (2, middle[2] - 0.16))
+    studio.mesh(part.of(fine.vertices) - middle, part.triangles, pale, studio.at(0.0, 0.0))
+    acting = rig.functions(fine.body)
+    centres, levels = (np.asarray(of)[acting] for of in (fine.body.node_centres, fine.body.level_of_node))
+    for centre, level in zip(centres, levels, strict=True):
+        if middle[2] - 0.16 < centre[2] < middle[2] + 0.30 and abs(centre[0]) < 0.34:
             studio.ball(centre - middle, 0.011 - 0.005 * level, studio.material((RED, GREEN)[level]))
     for column, skin in enumerate((*skins, target), 1):
-        studio.mesh(skin - middle, triangles, paint, studio.at(COLUMN * column, 0.0), fine.colours)
+        left = np.linalg.norm(skin - target, axis=1)
+        hues = part.of(sculpted.tinted(fine.colours, left / FARTHEST))
+        studio.mesh(part.of(skin) - middle, part.triangles, paint, studio.at(COLUMN * column, 0.0), hues)
     for column, words in enumerate(("functions", "of the lattice", "adaptive", "all", "sculpt")):
-        studio.text(words, studio.at(COLUMN * column, -0.29, 1.0), 0.036)
-    studio.render(how.output, (-0.38, -0.33), (4 * COLUMN + 0.36, 0.34), how.width, how.engine)
+        studio.text(words, studio.at(COLUMN * column, -0.26, 1.0), 0.04)
+    skin = fine.colours.mean(axis=0)
+    legend = lambda t: sculpted.tinted(np.tile(skin, (len(t), 1)), np.asarray(t))  # noqa: E731
+    low = studio.at(1.5 * COLUMN - 0.2, -0.34, 1.0)
+    studio.scale(low, 0.4, 0.022, legend, ("0", f"{1e3 * FARTHEST:.0f} mm from the sculpt"), 0.032)
+    studio.render(how.output, (-0.38, -0.40), (4 * COLUMN + 0.36, 0.34), how.width, how.engine)
 
 
 if __name__ == "__main__":

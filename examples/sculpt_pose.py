@@ -13,7 +13,8 @@ import thew
 from examples import persons, sculpted
 from examples.bodies import ramp
 from examples.command import Options, options
-from examples.studio import AMBER, BLUE, Studio
+from examples.shelf import Shelf
+from examples.studio import AMBER, BLUE
 
 COLUMN = 1.28
 WORST = 0.03
@@ -47,8 +48,8 @@ def main(how: Options) -> None:
     print(f"features missed by {1e3 * missed.mean():.1f} mm on the mean, {1e3 * missed.max():.1f} mm at most; the skin is "
           f"{1e3 * sculpted.root_mean_square(arno, away):.1f} mm from the sculpt (root mean square)")  # fmt: skip
 
-    studio = Studio(turn=-24.0, tilt=5.0)
-    paint, spot, click = studio.vertex_material(gloss=0.35), studio.material(AMBER), studio.material(BLUE)
+    studio = Shelf(turn=-24.0, tilt=5.0)
+    paint, spot, click = studio.vertex_material(gloss=0.55), studio.material(AMBER), studio.material(BLUE)
     colours = ramp(np.clip(away / WORST, 0.0, 1.0))
     shown = (
         ("at rest, features", arno.vertices, arno.triangles, arno.colours, arno.vertices[features], spot),
@@ -64,7 +65,7 @@ def main(how: Options) -> None:
         studio.text(words, place + studio.at(0.0, -0.16, 1.0), 0.06)
     low = studio.at(COLUMN * 3 - 0.28, -0.25, 1.0)
     studio.scale(low, 0.56, 0.035, lambda t: ramp(np.asarray(t)), ("0", f"{1e3 * WORST:.0f} mm"), 0.05)
-    studio.render(how.output, (-0.62, -0.36), (COLUMN * 3 + 0.66, 1.84), how.width, how.engine)
+    studio.render(how.output, (-0.68, -0.36), (COLUMN * 3 + 0.66, 1.84), how.width, how.engine)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import thew
 
+from assets.characters.choreography import Pose
 from assets.characters.figure import Figure, Skin, skin
 from examples import elastic, persons, rigged
 
@@ -126,7 +127,7 @@ def turns_off(found: np.ndarray, true: np.ndarray) -> np.ndarray:
 
 def apart(skin: np.ndarray, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Returns distances [n] of a skin's vertices from a surface, m."""
-    return np.asarray(thew.closest_points(vertices, triangles, skin)[1], float)
+    return np.abs(thew.Surface(vertices, triangles).closest_point(skin)[1])
 
 
 def areas(who: elastic.Fleshed) -> np.ndarray:
@@ -157,11 +158,6 @@ class SculptedArm:
     rig: thew.Rig
     seconds: Seconds
 
-    def bent(self, degrees: float) -> np.ndarray:
-        """Returns the pose with the elbow bent by degrees."""
-        figure = self.arm.figure
-        return persons.maps(figure, persons.pose(figure, degrees, wrist=WRIST * degrees / ELBOW))
-
     def control(self, degrees: float) -> float:
         """Returns the rig's control at an angle of the elbow."""
         return float(np.clip(degrees / ELBOW, 0.0, 1.0))
@@ -171,13 +167,16 @@ WRIST = 25.0
 """Degrees by which the sculpted wrist is bent."""
 
 
+def bent(figure: Figure, degrees: float) -> Pose:
+    """Returns the pose with the elbow bent by degrees, and the wrist by its share."""
+    return persons.pose(figure, degrees, wrist=WRIST * degrees / ELBOW)
+
+
 def sculpted_arm(who: elastic.Fleshed | None = None, scan_cell: float = 0.006) -> SculptedArm:
     """Returns the arm with the rig that its sculpt at a bent elbow gives."""
     who, seconds = who or arm(), Seconds()
-    posed = persons.pose(who.figure, ELBOW, wrist=WRIST)
-    true = persons.maps(who.figure, posed)
-    tense = persons.arm(persons.ATHLETE, tension=persons.Tension(arm=1.0))
-    scan = persons.sculpt(tense, posed, scan_cell)
+    true = persons.maps(who.figure, bent(who.figure, ELBOW))
+    scan = arm_sculpt(who, ELBOW, scan_cell)
     features = feature_points(who)
     pairs = list(zip(features, clicked(who, features, true, scan[0]), strict=True))
     with seconds.of("pose of the arm from features"):
@@ -185,6 +184,48 @@ def sculpted_arm(who: elastic.Fleshed | None = None, scan_cell: float = 0.006) -
     with seconds.of("rig of the arm, three samples, to a surface"):
         rig = thew.fit_surface(who.body, pose, thew.Surface(*scan[:2]), gravity=STILL, steps=3, name="Bent arm")
     return SculptedArm(who, scan, pose, true, features, rig, seconds)
+
+
+HALF_BENT = 60.0
+"""Degrees of the elbow at the other sculpt of the arm."""
+TENSIONS = {0.0: 0.0, HALF_BENT: 0.8, ELBOW: 1.0}
+"""Tension of the biceps by degrees of the elbow: an arm that lifts a weight is tense before it is half bent."""
+
+
+def arm_sculpt(who: elastic.Fleshed, degrees: float, cell: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns vertices, triangles and colours of a sculpt of the athlete's arm, with the elbow bent by degrees."""
+    tension = float(np.interp(degrees, list(TENSIONS), list(TENSIONS.values())))
+    tense = persons.arm(persons.ATHLETE, tension=persons.Tension(arm=tension))
+    return persons.sculpt(tense, bent(who.figure, degrees), cell)
+
+
+@dataclass
+class TwiceSculptedArm:
+    """The arm with rigs of two sculpts: that of the half bent elbow, and what is lacking at the bent one on top of it."""
+
+    arm: elastic.Fleshed
+    first: thew.Rig
+    second: thew.Rig
+
+    def controls(self, degrees: float) -> tuple[float, float]:
+        """Returns the rigs' controls at an angle of the elbow: one follows the other."""
+        share = lambda start, end: float(np.clip((degrees - start) / (end - start), 0.0, 1.0))  # noqa: E731
+        return share(0.0, HALF_BENT), share(HALF_BENT, ELBOW)
+
+    def push(self, degrees: float) -> np.ndarray:
+        """Returns the forces of both rigs at an angle of the elbow, [nodes,3]."""
+        pairs = zip((self.first, self.second), self.controls(degrees), strict=True)
+        return sum(rig.forces(self.arm.body, control) for rig, control in pairs)
+
+
+def twice_sculpted_arm(who: elastic.Fleshed, half: thew.Surface, whole: thew.Surface) -> TwiceSculptedArm:
+    """Returns the arm with rigs of its sculpts at the half bent and at the bent elbow."""
+    poses = [persons.maps(who.figure, bent(who.figure, degrees)) for degrees in (HALF_BENT, ELBOW)]
+    first = thew.fit_surface(who.body, poses[0], half, gravity=STILL, steps=3, name="Half bent arm")
+    # The other sculpt is compared with flesh on which the first rig acts.
+    push = first.forces(who.body, 1.0)
+    second = thew.fit_surface(who.body, poses[1], whole, gravity=STILL, rest_forces=push, name="Bent arm, on top")
+    return TwiceSculptedArm(who, first, second)
 
 
 def flexed_chest(who: elastic.Fleshed, build: persons.Build) -> np.ndarray:
@@ -223,14 +264,59 @@ def share_of(who: elastic.Fleshed, bones: tuple[str, ...]) -> np.ndarray:
     return who.weights[:, [i for i, bone in enumerate(who.figure.bones) if bone.name in bones]].sum(axis=1)
 
 
-def cropped(
-    who: elastic.Fleshed, hidden: tuple[str, ...], shown: tuple[str, ...], *cuts: tuple[int, float]
-) -> np.ndarray:
-    """Returns triangles for a picture: skin of hidden bones is left out, that of shown ones is in.
+@dataclass(frozen=True)
+class Cut:
+    """Part of a skin, for a picture: cut off along a line, with vertices of its own on that."""
+
+    triangles: np.ndarray
+    pairs: np.ndarray
+    """Vertices of the skin at the ends of the edges that are cut, [k,2]; the new vertices follow those of the skin."""
+    shares: np.ndarray
+    """Share of the second end in each new vertex, [k]."""
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Returns values at the skin's vertices [n,d] followed by those at the new ones."""
+        one, other = (values[self.pairs[:, end]] for end in (0, 1))
+        return np.concatenate([values, one + self.shares[:, None] * (other - one)])
+
+
+def cut(triangles: np.ndarray, level: np.ndarray) -> Cut:
+    """Returns the part of a skin on which a level of its vertices [n] is positive."""
+    inside = level > 0.0
+    mixed = inside[triangles].any(axis=1) & ~inside[triangles].all(axis=1)
+    edges = np.sort(triangles[mixed][:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    pairs = np.unique(edges[inside[edges[:, 0]] != inside[edges[:, 1]]], axis=0)
+    number = {(int(i), int(j)): len(level) + k for k, (i, j) in enumerate(pairs)}
+    on = lambda i, j: number[min(i, j), max(i, j)]  # noqa: E731
+    pieces = []
+    for corners in triangles[mixed].tolist():
+        odd = [bool(inside[v]) for v in corners].index(inside[corners].sum() == 1)
+        a, b, c = corners[odd:] + corners[:odd]  # a lies on one side of the line, b and c on the other
+        ab, ac = on(a, b), on(a, c)
+        pieces += [(a, ab, ac)] if inside[a] else [(ab, b, c), (ab, c, ac)]
+    whole = triangles[inside[triangles].all(axis=1)]
+    ends = level[pairs]
+    return Cut(
+        np.concatenate([whole, np.array(pieces, int).reshape(-1, 3)]), pairs, ends[:, 0] / (ends[:, 0] - ends[:, 1])
+    )
+
+
+def cropped(who: elastic.Fleshed, hidden: tuple[str, ...], shown: tuple[str, ...], *cuts: tuple[int, float]) -> Cut:
+    """Returns a part of a skin: that of hidden bones is left out, that of shown ones is in.
 
     Other skin is in where it lies above each cut, (axis, coordinate), at rest.
     """
-    kept = share_of(who, hidden) < 0.5
+    level = 0.5 - share_of(who, hidden)
     for axis, least in cuts:
-        kept &= (who.vertices[:, axis] > least) | (share_of(who, shown) > 0.5)
-    return who.triangles[kept[who.triangles].all(axis=1)]
+        above = (who.vertices[:, axis] - least) / who.size
+        level = np.minimum(level, np.maximum(above, share_of(who, shown) - 0.5))
+    return cut(who.triangles, level)
+
+
+def tinted(colours: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Returns colours [n,3] of a skin that turn to blue as shares [n] go from 0 to 1."""
+    return colours + np.clip(shares, 0.0, 1.0)[:, None] * (TINT - colours)
+
+
+TINT = np.array((0.02, 0.13, 0.42))
+"""A blue, linear."""

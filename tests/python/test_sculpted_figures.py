@@ -49,11 +49,30 @@ def test_rig_fades_with_the_elbow(made):
     """Figure 7: the rig moves nothing at rest, and the skin moves more the farther the elbow is bent."""
     moved = []
     for degrees in (0.0, 35.0, 70.0, 105.0):
-        pose, push = made.bent(degrees), made.rig.forces(made.arm.body, made.control(degrees))
+        pose = persons.maps(made.arm.figure, sculpted.bent(made.arm.figure, degrees))
+        push = made.rig.forces(made.arm.body, made.control(degrees))
         moved.append(
             np.linalg.norm(sculpted.balance(made.arm, pose, push) - sculpted.balance(made.arm, pose), axis=1).max()
         )
     assert moved[0] < 1e-9 and np.all(np.diff(moved) > 0.002)
+
+
+def test_two_sculpts_lead_the_arm(made):
+    """Two rigs that the elbow leads one after the other hold both sculpts, and come near to those in between that they never saw."""
+    arm, angles = made.arm, (30.0, sculpted.HALF_BENT, 82.0, sculpted.ELBOW)
+    scans = {degrees: sculpted.arm_sculpt(arm, degrees, 0.01)[:2] for degrees in angles}
+    half, whole = (thew.Surface(*scans[degrees]) for degrees in (sculpted.HALF_BENT, sculpted.ELBOW))
+    twice = sculpted.twice_sculpted_arm(arm, half, whole)
+    assert twice.controls(0.0) == (0.0, 0.0) and twice.controls(sculpted.HALF_BENT) == (1.0, 0.0)
+    left = {}
+    for degrees in angles:
+        pose = persons.maps(arm.figure, sculpted.bent(arm.figure, degrees))
+        one = made.rig.forces(arm.body, made.control(degrees))
+        skins = [sculpted.balance(arm, pose, *push) for push in ((), (one,), (twice.push(degrees),))]
+        left[degrees] = [sculpted.root_mean_square(arm, sculpted.apart(skin, *scans[degrees])) for skin in skins]
+    assert all(both < 0.3 * alone for alone, _, both in left.values())
+    assert all(left[degrees][2] < 0.2 * left[degrees][0] for degrees in (sculpted.HALF_BENT, sculpted.ELBOW))
+    assert all(left[degrees][2] < 0.5 * left[degrees][1] for degrees in angles[:3])
 
 
 def test_arm_carried_to_stout_person(made, gero):
