@@ -65,7 +65,7 @@ WINDOW = (
     *("bake-dialog.png", "bake-helper-bones.png", "drag.png", "limb-handles.png", "panel.png"),
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
     *("lattice-by-hand.jpg", "pin-short.jpg", "skeleton-by-clicking.jpg"),
-    *("rig-from-mesh.jpg", "sculpted-rig.jpg"),
+    *("copy-rigs.jpg", "rig-from-mesh.jpg", "sculpted-rig.jpg"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))
 LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png")

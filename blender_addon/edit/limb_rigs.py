@@ -8,7 +8,6 @@ strengths so that flesh yields in proportion. Other rigs go by the bones (`retar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -20,10 +19,9 @@ from ..logic.limb_places import LimbMap
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Picker
-from ..logic.sentences import join_few, plural
+from ..logic.sentences import plural
 from ..rigs import pushers, rigging
 from ..rigs.anchors import anchor_sculpt
-from ..rigs.muscles import MuscleAttachment
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
@@ -32,55 +30,9 @@ from ..saved.slider_groups import set_values, values_of
 from . import limb_drivers, limbs
 from .limb_guides import GUIDE_TRANSFERS, MIN_LIMB_SHARE, LimbOwner, LimbPair
 from .posed_character import region_weights
+from .rig_copies import CopyReport, RigCopy, SculptCopy
+from .rig_fit import fit, fit_text
 from .rig_list import drop_rig, new_rig
-
-#: Rigs whose errors are told in a message. More make no sentence; the dialog shows all.
-MAX_ERRORS = 4
-
-
-@dataclass
-class RigCopy:
-    """A rig as it will be on the other character: its attachment and all of its numbers."""
-
-    rig: ThewRig
-    attachment: Attachment | MuscleAttachment
-    row: list[float]
-    samples: list[list[float]]
-    preferred: list[float]
-    double: bool  # a rig like it is there already
-
-
-@dataclass
-class SculptCopy:
-    """A sculpted rig as it will be on the other character: its shapes as saved text."""
-
-    rig: ThewRig
-    sculpt: str
-    double: bool  # a rig like it is there already
-
-
-@dataclass
-class CopyReport:
-    """The result of a transfer."""
-
-    names: list[str] = field(default_factory=list)
-    limbs: list[str] = field(default_factory=list)
-    bones: str = ""  # a clause: how the skins match, where rigs went by bones
-    errors: list[str] = field(default_factory=list)  # how far the skins are apart at each of these rigs, in words
-    omissions: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
-    warnings: list[str] = field(default_factory=list)
-
-    def message(self, target: bpy.types.Object) -> str:
-        """Returns the result as a sentence."""
-        be = "is" if len(self.names) == 1 else "are"
-        errors = [join_few(self.errors, MAX_ERRORS)] if self.errors else []
-        where = ", ".join([*(f"“{name}”" for name in self.limbs), *([self.bones] if self.bones else []), *errors])
-        return (
-            "; ".join(
-                [f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.omissions]
-            )
-            + "."
-        )
 
 
 def carry(context, source: bpy.types.Object, target: bpy.types.Object, link_of: Callable | None = None) -> CopyReport:
@@ -111,6 +63,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, link_of: 
         for carried in planned:
             write(there, carried)
             report.names.append(target.thew.rigs[-1].name)
+            note_fit(here, there, carried, link, report)
             if carried.double:
                 report.omissions.append(
                     f"“{carried.rig.name}” was there already and is kept beside “{report.names[-1]}”"
@@ -127,6 +80,15 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, link_of: 
     new = list(target.thew.rigs)[before[0] :]
     report.warnings += [text for rig in new for text in (rig.problem or rig.note,) if text]
     return report
+
+
+def note_fit(here: LimbOwner, there: LimbOwner, carried: RigCopy | SculptCopy, link, report: CopyReport) -> None:
+    """Keeps how well the rig that was written last fits, and reports it."""
+    map_of_skins = link.native if isinstance(carried, SculptCopy) else None
+    share, rig = fit(here, there, carried, map_of_skins), there.obj.thew.rigs[-1]
+    rig.fit = -1.0 if share is None else share
+    if share is not None:
+        report.fits.append(f"“{rig.name}” {fit_text(share)}")
 
 
 def plan_rigs(

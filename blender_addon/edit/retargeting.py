@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..logic import map_colours, sculpted_rigs
+from ..logic import map_colours, pair_colours, sculpted_rigs
 from ..logic.errors import Refusal
 from ..logic.limbs import barycentric
 from ..logic.native import core
@@ -23,8 +23,9 @@ from ..saved.units import length
 from ..scene.reading import armature_of
 from . import landmarks, limbs
 from .limb_guides import LimbOwner
-from .limb_rigs import RigCopy, SculptCopy, checked_attachment, limb_map
+from .limb_rigs import checked_attachment, limb_map
 from .posed_character import current_pose
+from .rig_copies import RigCopy, SculptCopy
 
 #: Share of the lattice at which limbs may turn the map inside out besides; where they do more, it goes without them.
 MAX_INVERTED = 0.01
@@ -113,8 +114,28 @@ class CharacterLink:
         """Returns how far the skins are apart where a rig acts, as a length of the scene."""
         return length(self.error(rig) / self.there.unit)
 
+    def bone_colours(self, chosen: dict[tuple[str, str], tuple[float, ...]]) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the colours of both characters' bones, [b, 3] each: those `chosen` for pairs, others for pairs found anew."""
+        pairs = self.bone_names()
+        more = pair_colours.pair_colours(len(pairs), len(chosen))
+        found = {pair: chosen.get(pair, other) for pair, other in zip(pairs, more, strict=True)}
+        here, there = (side.flesh.character.bones for side in (self.here, self.there))
+        return (
+            pair_colours.bone_colours(here, {source: colour for (source, _), colour in found.items()}),
+            pair_colours.bone_colours(there, {target: colour for (_, target), colour in found.items()}),
+        )
+
+    def posed_bones(self, depsgraph) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the bones of both characters as they are posed, [b, 2, 3] each, Blender's world."""
+        return tuple(posed_bones(side, depsgraph) for side in (self.here, self.there))
+
+    def paired_skin(self, chosen: dict[tuple[str, str], tuple[float, ...]]) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the colours of both meshes' vertices, [n, 3] each: those of the bones, by weight."""
+        sides = zip((self.here, self.there), self.bone_colours(chosen), strict=True)
+        return tuple(map_colours.weighted_colours(side.flesh.character.weights, colours) for side, colours in sides)
+
     def colours(self, kind: str) -> tuple[np.ndarray | None, np.ndarray]:
-        """Returns the colours of both meshes' vertices, [n, 3] each, of a kind of `PAINTS`; None for a mesh that gets none."""
+        """Returns the colours of both meshes' vertices, [n, 3] each, of a kind of map; None for a mesh that gets none."""
         here, there = (side.flesh for side in (self.here, self.there))
         places, triangles = np.asarray(self.native.places), np.asarray(here.surface.triangles)
         wanted = np.asarray(there.surface.vertices)
@@ -187,6 +208,14 @@ class CharacterLink:
         pairs = zip(self.bone_names(), self.native.pairs, strict=True)
         there = armature_of(self.there.obj).data.bones
         return {source: (partner, BoneTurn(self, *indices)) for (source, partner), indices in pairs if partner in there}
+
+
+def posed_bones(side: LimbOwner, depsgraph) -> np.ndarray:
+    """Returns the bones of a character as they are posed, [b, 2, 3], Blender's world."""
+    armature = armature_of(side.obj).evaluated_get(depsgraph)
+    bones = [armature.pose.bones[name] for name in side.flesh.character.bones]
+    ends = [(armature.matrix_world @ bone.head, armature.matrix_world @ bone.tail) for bone in bones]
+    return np.array(ends, dtype=np.float64).reshape(-1, 2, 3)
 
 
 def force_reach(side: LimbOwner, rig: ThewRig) -> np.ndarray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Colours of the map from one character to another: where each point comes from, and how far the skins are apart."""
+"""Colours of the map from one character to another: where each point comes from, how far the skins are apart, and which bones correspond."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ def distance_colours(distances: np.ndarray, size: float) -> np.ndarray:
     shares = np.clip(distances / (FAR * size), 0.0, 1.0)
     ends = np.linspace(0.0, 1.0, len(NEAR_COLOURS))
     return np.stack([np.interp(shares, ends, column) for column in NEAR_COLOURS.T], axis=1)
+
+
+def weighted_colours(weights: np.ndarray, colours: np.ndarray) -> np.ndarray:
+    """Returns the colours [n, 3] of vertices with weights [n, b] on bones in colours [b, 3]."""
+    sums = np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    return weights @ colours / sums

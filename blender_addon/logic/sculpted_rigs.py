@@ -51,6 +51,11 @@ def native_rig(thew: Any, samples: str, name: str, names: dict[str, str] | None 
     return thew.parse_rigs(f"format = 1\n\n[[rigs]]\nname = {json.dumps(name)}\n{samples}")[0]
 
 
+def native_of_samples(thew: Any, samples: list[dict[str, Any]]) -> Any:
+    """Returns the native rig of samples in metres."""
+    return native_rig(thew, "\n".join(['kind = "sculpted"', *map(_sample_text, samples), ""]), "Sculpt")
+
+
 def widest_turns(saved: str) -> list[str]:
     """Returns the bones that the shape's pose turns, the one with the widest turn first."""
     try:

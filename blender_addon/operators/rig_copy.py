@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies rigs to another character: by the limbs of both, and else by their bones. A dialog shows these in pairs, and the view the mapped skin."""
+"""Copies rigs to another character: by the limbs of both, and else by their bones. A dialog shows these in pairs, and the view the mapped skin
+and the bones, each pair in a colour of its own.
+"""
 
 from __future__ import annotations
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
-from ..edit import limb_rigs
+from ..edit import limb_rigs, limbs
 from ..edit.limb_guides import LimbOwner
 from ..edit.retargeting import CharacterLink
+from ..edit.rig_copies import CopyReport
+from ..edit.rig_fit import fit, fit_text
 from ..live import jobs, target, updates
 from ..logic.errors import sentence
 from ..logic.names import describe
 from ..logic.native import EXPECTED_ERRORS
+from ..logic.pair_colours import pair_colours
 from ..logic.sentences import plural
 from ..rigs import rigging
 from ..saved import rig_layouts
-from ..saved.retargeting import ThewBonePair
+from ..saved.retargeting import ThewBonePair, ThewPairColour
 from ..scene import windows
 from ..scene.colours import write_colours
 from ..scene.reading import armature_of
@@ -32,6 +37,7 @@ MAX_ROWS = 10
 #: Colours of the map.
 PAINTS = (
     ("NONE", "Ghost", "Show the other skin as a ghost, and paint nothing"),
+    ("PAIRS", "Pairs", "Give the skin of bones that correspond one colour on both characters; grey has no partner"),
     ("ORIGIN", "Where From", "Give each point of both characters the colour of its place on the other one"),
     (
         "DISTANCE",
@@ -40,7 +46,7 @@ PAINTS = (
     ),
 )
 #: Colour attributes that are written, by the kind of colours.
-ATTRIBUTES = {"ORIGIN": "Thew Origin", "DISTANCE": "Thew Distance"}
+ATTRIBUTES = {"PAIRS": "Thew Pairs", "ORIGIN": "Thew Origin", "DISTANCE": "Thew Distance"}
 
 
 class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
@@ -71,9 +77,10 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         default="NONE",
     )
     pairs: CollectionProperty(type=ThewBonePair, options={"SKIP_SAVE"})
+    colours: CollectionProperty(type=ThewPairColour, options={"SKIP_SAVE", "HIDDEN"})
     active_pair: IntProperty(name="Pair", description="Pair chosen in the list", options={"SKIP_SAVE", "HIDDEN"})
 
-    #: Choices whose map is shown, and (name, error in words) of each rig. The panel of the last operator shows none.
+    #: Choices whose map is shown, and (name, distance of the skins, fit) of each rig in words. The panel of the last operator shows none.
     shown, errors = (), ()
 
     def invoke(self, context, _event):
@@ -99,12 +106,17 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
                 return False
         except EXPECTED_ERRORS as error:
             ghost_overlay.hide()
-            self.errors = [("", sentence(str(error)))]
+            self.errors = [("", sentence(str(error)), "")]
         return True
 
     def choices(self) -> tuple:
         """Returns what the map that is shown depends on."""
-        return self.names, self.swap, self.landmarks, self.paint, given_pairs(self.pairs)
+        return self.names, self.swap, self.landmarks, self.paint, given_pairs(self.pairs), self.pair_colours()
+
+    def pair_colours(self) -> dict[tuple[str, str], tuple[float, ...]]:
+        """Returns the colours of the whole pairs of the table."""
+        rows = zip(self.pairs, self.colours, strict=False)  # a script passes pairs without colours
+        return {(pair.source, pair.target): tuple(row.colour) for pair, row in rows if pair.source and pair.target}
 
     def draw(self, context):
         layout, obj = self.layout, target.target_mesh(context)
@@ -123,11 +135,11 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         if not self.errors:
             return
         box = layout.box().column(align=True)
-        box.label(text="Distance of the skins at each rig")
-        for name, text in self.errors[:MAX_ROWS]:
+        box.label(text="Distance of the skins at each rig, and how well it fits there")
+        for texts in self.errors[:MAX_ROWS]:
             row = box.row()
-            row.label(text=name)
-            row.label(text=text)
+            for text in texts:
+                row.label(text=text)
 
     def link_of(self, context, obj, given=()) -> CharacterLink:
         """Returns the correspondence of both characters with the choices of the dialog."""
@@ -139,23 +151,25 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         """Fills the table with the pairs of bones that shape and names give."""
         link = self.link_of(context, obj)
         self.pairs.clear()
-        for pair in link.bone_names():
+        self.colours.clear()
+        pairs = link.bone_names()
+        for pair, colour in zip(pairs, pair_colours(len(pairs)), strict=True):
             added = self.pairs.add()
             added.source, added.target = pair
+            self.colours.add().colour = colour
         self.show_map(context, obj, link)
 
     def show_map(self, context, obj, link: CharacterLink) -> None:
-        """Shows the mapped skin as a ghost, or in colours, and finds each rig's error."""
-        self.shown, self.errors = self.choices(), []
+        """Shows the mapped skin as a ghost, or in colours, and the bones of the pairs; finds each rig's error and fit."""
+        depsgraph, colours = context.view_layer.depsgraph, self.pair_colours()
+        self.shown, self.errors = self.choices(), rig_errors(link)
         if self.paint == "NONE":
-            ghost_overlay.show(obj, link.ghost(context.view_layer.depsgraph))
+            ghost_overlay.show(obj, link.ghost(depsgraph))
         else:
-            ghost_overlay.paint(coloured_meshes(link, self.paint))
-        for rig in link.here.obj.thew.rigs:
-            try:
-                self.errors.append((rig.name, link.error_text(rig)))
-            except EXPECTED_ERRORS:
-                self.errors.append((rig.name, "does not push"))
+            ghost_overlay.paint(coloured_meshes(link, self.paint, colours))
+        armatures = (armature_of(side.obj) for side in (link.here, link.there))
+        bones = zip(link.posed_bones(depsgraph), link.bone_colours(colours), strict=True)
+        ghost_overlay.mark(dict(zip(armatures, bones, strict=True)))
         windows.redraw()
 
     def cancel(self, _context):
@@ -187,7 +201,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         if self.paint == "NONE":
             return []
         name = ATTRIBUTES[self.paint]
-        painted = coloured_meshes(link, self.paint)
+        painted = coloured_meshes(link, self.paint, self.pair_colours())
         for each, colours in painted.items():
             write_colours(each.data, name, colours)
         if context.space_data is not None and context.space_data.type == "VIEW_3D":
@@ -196,10 +210,28 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         return [f"The colour attribute “{name}” of {where} is written: Solid shading shows it with Color, Attribute."]
 
 
-def coloured_meshes(link: CharacterLink, kind: str) -> dict:
-    """Returns the colours of the vertices of both meshes, or of the one that gets rigs, by their objects."""
-    sides = zip((link.here.obj, link.there.obj), link.colours(kind), strict=True)
+def coloured_meshes(link: CharacterLink, kind: str, pairs: dict | None = None) -> dict:
+    """Returns the colours of the vertices of both meshes, or of the one that gets rigs, by their objects; `pairs`: colours of pairs of bones."""
+    found = link.paired_skin(pairs or {}) if kind == "PAIRS" else link.colours(kind)
+    sides = zip((link.here.obj, link.there.obj), found, strict=True)
     return {obj: colours for obj, colours in sides if colours is not None}
+
+
+def rig_errors(link: CharacterLink) -> list[tuple[str, str, str]]:
+    """Returns (name, distance of the skins, fit on the other character) of each rig, in words."""
+    matched = limbs.common_limbs(link.here.obj, link.there.obj)
+    planned, _ = limb_rigs.plan_rigs(link.here, link.there, matched, link, CopyReport())
+    plans, found = {copy.rig.name: copy for copy in planned}, []
+    for rig in link.here.obj.thew.rigs:
+        try:
+            distance = link.error_text(rig)
+        except EXPECTED_ERRORS:
+            found.append((rig.name, "does not push", ""))
+            continue
+        share = fit(link.here, link.there, plans[rig.name], link.native) if rig.name in plans else None
+        words = "" if rig.name in plans else "has no place there"
+        found.append((rig.name, distance, words if share is None else fit_text(share)))
+    return found
 
 
 def given_pairs(pairs) -> list[tuple[str, str]]:

@@ -72,6 +72,7 @@ def _rig_edited(self, _context):
 def _slider_edited(self, _context):
     if not is_quiet():
         keep_sliders(self)
+        self.fit = -1.0
         _call_on_rig(self)
 
 
@@ -87,6 +88,7 @@ def _attachment_edited(self, _context):
         return
     for call in on_attachment:
         call(self.id_data, self)
+    self.fit = -1.0
     _call_on_rig(self)
 
 
@@ -280,6 +282,12 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
     fixed: BoolVectorProperty(size=VALUE_COUNT, description="Of layout 0", options={"HIDDEN"})
     problem: StringProperty(
         name="Problem", description="Reason why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
+    )
+    fit: FloatProperty(
+        name="Fit",
+        description="Part of its effect that the rig missed when it was copied to this character; negative: it was not copied, or was changed since",
+        default=-1.0,
+        options={"HIDDEN"},
     )
     note: StringProperty(
         name="Note",

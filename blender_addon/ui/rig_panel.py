@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..edit.rig_fit import fit_text
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.sentences import plural
@@ -249,6 +250,8 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
     DRAWING_BY_KIND[rig.kind](layout, obj, rig)
+    if rig.fit >= 0.0:
+        layout.label(text=f"As copied it {fit_text(rig.fit)}", icon="SNAP_ON")
     if rig.problem:
         box = layout.box().column(align=True)
         draw_text(box, rig.problem, width, icon="ERROR")

@@ -245,8 +245,8 @@ def test_carry_names_rigs_without_limb(scene):
         assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.message(target) == (
-        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and is left out; “Nose” was there already "
-        "and is kept beside “Nose.001”."
+        "1 rig is carried to “Target” (“Arm”); “Nose.001” fits to less than 1 %; “Belly” hangs on no limb and is left out; "
+        "“Nose” was there already and is kept beside “Nose.001”."
     )
 
 

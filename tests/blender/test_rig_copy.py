@@ -107,8 +107,14 @@ def test_dialog_shows_pairs(scene):
 
     fields = {"names": True, "swap": False, "landmarks": True, "paint": "NONE"}
     choices = {**fields, "bl_rna": kind(*fields)}
-    shown = SimpleNamespace(source=source.name, pairs=Rows(), layout=Layout(), errors=(), **choices)
-    for name in ("link_of", "find_pairs", "show_map", "choices"):
+
+    class Colours(list):
+        def add(self):
+            self.append(SimpleNamespace(colour=(), bl_rna=kind("colour")))
+            return self[-1]
+
+    shown = SimpleNamespace(source=source.name, pairs=Rows(), colours=Colours(), layout=Layout(), errors=(), **choices)
+    for name in ("link_of", "find_pairs", "show_map", "choices", "pair_colours"):
         setattr(shown, name, MethodType(getattr(operator, name), shown))
     shown.find_pairs(bpy.context, target)
     pairs = [(pair.source, pair.target) for pair in shown.pairs]
@@ -118,8 +124,9 @@ def test_dialog_shows_pairs(scene):
         "swap" in call for call in shown.layout.seen
     )
     row = Layout()
-    part("ui.pair_list").THEW_UL_bone_pairs.draw_item(None, None, row, None, shown.pairs[0], None, None, None)
+    part("ui.pair_list").THEW_UL_bone_pairs.draw_item(None, None, row, shown, shown.pairs[0], None, None, None)
     assert [call[1] for call in row.seen if call[0] == "prop_search"] == ["source", "target"]
+    assert [name for _, name in row.owners] == ["colour"]
     overlay = part("ui.ghost_overlay")
     ((lines, _, _),) = overlay.drawings()
     skin = evaluated_positions(target)
@@ -131,7 +138,53 @@ def test_dialog_shows_pairs(scene):
     ((moved, _, _),) = overlay.drawings()
     assert np.abs(moved - lines).max() > 0.05 * size_of(skin)
     operator.cancel(shown, bpy.context)
-    assert not overlay.drawings()
+    assert not overlay.drawings() and not overlay.bone_drawings()
+
+
+def test_pairs_are_coloured(scene):
+    """A pair's bones have one colour on both characters, chosen or found anew; bones without partner are grey, and so is their skin."""
+    source, target = stand_without_limbs("Source"), stand_without_limbs("Target", scale=2.0)
+    link = link_between(source, target)
+    pairs = link.bone_names()
+    assert len(pairs) == 3
+    link.native  # noqa: B018  (found before a pair is dropped)
+    link.bone_names = lambda: pairs[:2]
+    chosen = {pairs[0]: (0.25, 0.5, 1.0)}
+    here, there = link.bone_colours(chosen)
+    np.testing.assert_array_equal(here, there)
+    alone = part("logic.pair_colours").ALONE
+    assert tuple(here[0]) == chosen[pairs[0]] and tuple(here[2]) == alone != tuple(here[1])
+    for colours, body in zip(link.paired_skin(chosen), (source, target), strict=True):
+        weights = flesh_of(body).character.weights
+        for bone in range(3):
+            np.testing.assert_allclose(
+                colours[weights[:, bone] > 0.999],
+                np.tile(here[bone], (np.count_nonzero(weights[:, bone] > 0.999), 1)),
+                atol=2e-3,
+            )
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    overlay, bones = part("ui.ghost_overlay"), link.posed_bones(depsgraph)
+    for each, body in zip(bones, (source, target), strict=True):
+        armature = body.modifiers["Armature"].object
+        np.testing.assert_allclose(each[2, 1], armature.matrix_world @ armature.pose.bones["Head"].tail, atol=1e-5)
+    armatures = (body.modifiers["Armature"].object for body in (source, target))
+    overlay.mark(dict(zip(armatures, zip(bones, (here, there), strict=True), strict=True)))
+    drawn = overlay.bone_drawings()
+    assert len(drawn) == 6 and drawn[0][1][:3] == alone and drawn[0][2] < drawn[1][2]
+    overlay.hide()
+    assert not overlay.bone_drawings()
+    copy_kept = part("operators.rig_copy").coloured_meshes(link, "PAIRS", chosen)
+    assert [len(each) for each in copy_kept.values()] == [len(source.data.vertices), len(target.data.vertices)]
+
+
+def test_colours_of_pairs_differ():
+    """Colours of pairs differ from each other and from the grey of single bones, as far as a hundred of them can."""
+    colours = part("logic.pair_colours")
+    for count, apart in ((20, 0.2), (40, 0.05), (100, 0.04)):
+        found = np.array([*colours.pair_colours(count), colours.ALONE])
+        away = np.linalg.norm(found[:, None] - found, axis=2) + 9.0 * np.eye(len(found))
+        assert away.min() > apart
+    assert colours.pair_colours(3, first=4) == colours.pair_colours(7)[4:]
 
 
 def test_sculpted_rig_copied(scene):
@@ -280,6 +333,71 @@ def test_error_of_each_rig(scene):
     assert there > 1.5 * above > 0.0
     report = part("edit.limb_rigs").carry(bpy.context, source, other, part("edit.retargeting").CharacterLink)
     assert "apart at “There”" in report.message(other) and "apart at “Swell”" in report.message(other)
+
+
+def planned_copies(link) -> list:
+    """Returns the rigs of the first character as they will be on the second."""
+    return part("edit.limb_rigs").plan_rigs(link.here, link.there, [], link, part("edit.rig_copies").CopyReport())[0]
+
+
+def test_fit_of_each_rig(scene):
+    """On the same character a copied rig does what it did; the message, the dialog and the panel tell, until the rig is changed."""
+    source, same = stand_without_limbs("Source"), stand_without_limbs("Same")
+    add_rig(source, bone="Spine", template="BUMP", name="There")
+    bpy.context.scene.frame_set(5)
+    add_key(source)
+    activate(source)
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    rows = part("operators.rig_copy").rig_errors(link_between(source, same))
+    assert [(name, text) for name, _, text in rows] == [(n, "fits to less than 1 %") for n in ("There", "Swell")]
+    carry, link = part("edit.limb_rigs").carry, part("edit.retargeting").CharacterLink
+    report = carry(bpy.context, source, same, link)
+    force, sculpt = same.thew.rigs
+    assert 0.0 <= force.fit < 1e-3 and 0.0 <= sculpt.fit < 5e-3
+    assert "; “There” fits to less than 1 % and “Swell” fits to less than 1 %." in report.message(same)
+    layout = Layout()
+    part("ui.rig_panel").draw_rig(layout, same, sculpt, 40)
+    assert "As copied it fits to less than 1 %" in layout.read()
+    force.radius *= 1.5
+    assert force.fit < 0.0 <= sculpt.fit
+    layout = Layout()
+    part("ui.rig_panel").draw_rig(layout, same, force, 40)
+    assert not any("As copied" in text for text in layout.read())
+
+
+def test_fit_of_a_shape_is_what_is_missing(scene):
+    """A shape whose copy wishes half as much on linear flesh fits to a half."""
+    source, same = stand_without_limbs("Source"), stand_without_limbs("Same")
+    for body in (source, same):
+        body.thew.method = "warped"
+    bpy.context.scene.frame_set(5)
+    add_key(source)
+    activate(source)
+    assert bpy.ops.thew.rig_from_shape(driven=False) == {"FINISHED"}
+    link, fit = link_between(source, same), part("edit.rig_fit").fit
+    [planned] = planned_copies(link)
+    assert fit(link.here, link.there, planned, link.native) < 5e-3
+    samples = json.loads(planned.sculpt)
+    for sample in samples:
+        sample["offsets"] = (0.5 * np.array(sample.get("offsets", []))).tolist()
+    planned.sculpt = json.dumps(samples)
+    assert fit(link.here, link.there, planned, link.native) == pytest.approx(0.5, abs=5e-3)
+    planned.sculpt = "damaged"
+    assert fit(link.here, link.there, planned, link.native) is None
+
+
+def test_force_fits_in_proportion(scene):
+    """A field on a body twice as large fits; one whose copy may not push as hard does not."""
+    place = placement_matrix(2.0, (0.0, 0.0, 0.0), (3.0, 1.0, 0.0))
+    source, target = stand_without_limbs("Source"), stand_without_limbs("Target", place=place)
+    add_rig(source, bone="Spine", template="BUMP", name="There")
+    link = link_between(source, target)
+    [planned], fit = planned_copies(link), part("edit.rig_fit").fit
+    assert fit(link.here, link.there, planned) < 0.02
+    index = part("logic.sliders").SLIDERS.index("strength")
+    for row in (planned.row, *planned.samples):
+        row[index] *= 0.25
+    assert fit(link.here, link.there, planned) == pytest.approx(0.75, abs=0.02)
 
 
 def test_map_is_painted(scene):

@@ -132,7 +132,7 @@ def copied(save):
     activate(other)
     edit(bpy.ops.thew.add, cells_across=12)
     body.select_set(True)
-    camera.look((-0.1 * APART, 0.0, 0.9), 3.4, 0.0, height=0.0, ortho=True)
+    camera.look((-0.5 * APART, 0.0, 0.9), 3.4, 0.0, height=0.0, ortho=True)  # beside the dialog
     camera.Foldouts.open()
     yield from stage.wait_until_updated()
     yield from stage.wait_until_drawn()
