@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..logic import features, turn_fit
+from ..logic import features
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
@@ -134,16 +134,14 @@ class PoseEdit:
     def find_on(self, vertices: np.ndarray, places: np.ndarray, posed: PosedMesh) -> float:
         """Poses the armature so that the skin lies on a surface, led by vertices [f] and their places [f, 3] there.
 
-        Few clicked features leave turns of bones open, and are a little off. So turns cost, see `turn_fit`, and after the features nearest
-        points of the surface are met, across it. The best pose on the way stays. Returns the root mean square of what is left, metres.
+        Few clicked features leave turns of bones open, and are a little off. So turns cost, and after the features nearest points of the
+        surface are met, across it. The best pose on the way stays. Returns the root mean square of what is left, metres.
         """
-        stand, place, skeleton = self.stand, self.stand.flesh.place, self.stand.flesh.skeleton
+        stand, place = self.stand, self.stand.flesh.place
         rest, weights, targets = stand.rest.vertices, np.asarray(stand.flesh.character.weights), place.points(places)
-        skeleton.fit_pose(rest[vertices], weights[vertices], targets, start=stand.pose)  # for its errors
         surface = Picker(place.points(posed.surface.vertices), posed.surface.triangles)
         native = core().Surface(surface.vertices, surface.triangles.astype(np.int32))
         chosen, clicked = features.choose_features(rest, weights), np.tile(np.eye(3), (len(vertices), 1, 1))
-        self.show(moved_rigidly(stand.pose, self.shown()[vertices], targets))
         self.turn(vertices, targets, clicked, FIRST_COST)
         best, pose = np.inf, self.stand.pose
         for _ in range(REFINEMENTS):
@@ -168,8 +166,10 @@ class PoseEdit:
         """Poses the armature once so that vertices [f] come near targets [f, 3], metres, by metrics [f, 3, 3]; turns cost."""
         stand, skeleton = self.stand, self.stand.flesh.skeleton
         rest, weights = stand.rest.vertices[vertices], np.asarray(stand.flesh.character.weights)[vertices]
-        goals = turn_fit.Goals(rest + self.added(vertices), weights, targets, metrics)
-        self.show(turn_fit.fit_turns(skeleton, goals, stand.pose, stand.size, cost))
+        pose = skeleton.fit_pose(
+            rest + self.added(vertices), weights, targets, start=stand.pose, turn_cost=cost, metrics=metrics
+        )
+        self.show(np.asarray(pose))
 
     def added(self, vertices: np.ndarray) -> np.ndarray:
         """Returns what flesh adds to the skin at vertices [f] in the present pose, in the axes of their bones, [f, 3], metres."""
@@ -222,16 +222,6 @@ class PoseEdit:
                 f"Something else poses the bone “{skeleton.names[first]}” of {describe(self.armature)}, such as a constraint or a "
                 "driver, so that it does not take the pose: mute that first"
             )
-
-
-def moved_rigidly(pose: np.ndarray, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Returns a pose [b, 4, 4] moved as a whole so that points [f, 3] come nearest to targets [f, 3]."""
-    centres = shown.mean(axis=0), targets.mean(axis=0)
-    u, _, v = np.linalg.svd((shown - centres[0]).T @ (targets - centres[1]))
-    move = np.eye(4)
-    move[:3, :3] = v.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(v.T @ u.T))]) @ u.T
-    move[:3, 3] = centres[1] - move[:3, :3] @ centres[0]
-    return move @ pose
 
 
 def world_maps(pose: np.ndarray, place) -> np.ndarray:

@@ -338,6 +338,8 @@ class Skeleton:
         targets: ArrayLike,
         start: ArrayLike | None = None,
         bones: Sequence[str | int] | None = None,
+        turn_cost: float = 1e-7,
+        metrics: ArrayLike | None = None,
     ) -> _Floats: ...
     def __len__(self) -> int: ...
     def __copy__(self) -> Skeleton: ...
@@ -1458,6 +1460,8 @@ def fit_pose(
     start: ArrayLike | None = None,
     bones: Sequence[str | int] | None = None,
     progress: _Progress | None = None,
+    turn_cost: float = 1e-7,
+    metrics: ArrayLike | None = None,
 ) -> _Floats: ...
 
 @final

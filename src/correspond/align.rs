@@ -10,11 +10,16 @@
 //! less what skips and drops cost. Children are assigned for the largest sum; one child of either may be skipped so that its own
 //! children are assigned in its place, as rigs branch at different bones. O(a b d³) for a and b bones of at most d children.
 //!
+//! A body that is only an arm has its places, skin and chain elsewhere than the arm of a person, so that pairs cost more than they
+//! earn. So bones that stay without a partner although one of the same name, or else one of the same part and side, has none either
+//! are paired first, as far as the trees allow, in further alignments.
+//!
 //! A character may lie or look another way. So the alignment is repeated with the 24 turns that take the principal axes of
 //! one skin to those of the other, and one of these counts where it is far better than none.
 
 use super::assignment::assign;
 use super::bones::{BoneFeatures, CharacterBones};
+use super::names::BoneName;
 use crate::Mat3;
 use rayon::prelude::*;
 
@@ -46,6 +51,11 @@ const TURN_SHARE: f64 = 0.25;
 const TURN_GAIN: f64 = 1.0;
 /// Gain of a pair that was passed, and cost of all others of its bones: nothing outweighs it.
 const GIVEN_GAIN: f64 = 100.0;
+/// Further gain of a pair of namesakes, where shapes leave some without partners. It outweighs all that 200 dropped bones cost.
+const NAMESAKE_GAIN: f64 = 12.0;
+
+/// Most alignments with more and more namesakes. A hand whose fingers were paired crosswise takes two.
+const NAMESAKE_ROUNDS: usize = 4;
 
 /// A pair of bones by their numbers in the two skeletons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +82,80 @@ pub(super) fn align_bones(
     given: &[BonePair],
     names: bool,
 ) -> Alignment {
-    let aligned = |turn: Mat3| Table::new(source, target, given, names, turn).alignment();
+    let mut wishes = Wishes {
+        given,
+        namesakes: Vec::new(),
+        names,
+    };
+    let mut found = best_alignment(source, target, &wishes);
+    let alike = match names {
+        true => namesakes([&source.list, &target.list]),
+        false => Vec::new(),
+    };
+    for _ in 0..NAMESAKE_ROUNDS {
+        let (mut lone, together) = lone_and_together(&alike, &found.pairs);
+        lone.retain(|pair| !wishes.namesakes.contains(pair));
+        if lone.is_empty() {
+            break;
+        }
+        wishes.namesakes.extend(lone);
+        // Those that are pairs already are not to be lost to others.
+        wishes.namesakes.extend(together);
+        found = best_alignment(source, target, &wishes);
+    }
+    found
+}
+
+/// What is known of pairs besides shapes.
+struct Wishes<'a> {
+    given: &'a [BonePair],
+    /// Pairs of bones of one name that are to be paired where the trees allow it.
+    namesakes: Vec<BonePair>,
+    /// Whether names count.
+    names: bool,
+}
+
+/// Returns bones of the same name, and of the others those of the same part and side; each name is that of one bone of either list.
+fn namesakes(lists: [&[BoneFeatures]; 2]) -> Vec<BonePair> {
+    let mut found: Vec<BonePair> = Vec::new();
+    for is_same in [BoneName::is_same, BoneName::is_same_part] {
+        for one in lists[0] {
+            let [Some(own), Some(other)] = lists.map(|list| {
+                let mut alike = list.iter().filter(|bone| is_same(&bone.name, &one.name));
+                alike.next().filter(|_| alike.next().is_none())
+            }) else {
+                continue;
+            };
+            let (source, target) = (own.bone, other.bone);
+            if !found
+                .iter()
+                .any(|pair| pair.source == source || pair.target == target)
+            {
+                found.push(BonePair { source, target });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the namesakes of which neither has a partner, and those that are partners.
+fn lone_and_together(namesakes: &[BonePair], pairs: &[BonePair]) -> (Vec<BonePair>, Vec<BonePair>) {
+    let is_lone = |own: &BonePair| {
+        let shares = |pair: &BonePair| pair.source == own.source || pair.target == own.target;
+        !pairs.iter().any(shares)
+    };
+    let (lone, others): (Vec<BonePair>, Vec<BonePair>) = namesakes.iter().partition(|p| is_lone(p));
+    let together = others.into_iter().filter(|pair| pairs.contains(pair));
+    (lone, together.collect())
+}
+
+/// Aligns the bones of two characters with the turn that pairs them best.
+fn best_alignment(
+    source: &CharacterBones,
+    target: &CharacterBones,
+    wishes: &Wishes<'_>,
+) -> Alignment {
+    let aligned = |turn: Mat3| Table::new(source, target, wishes, turn).alignment();
     let plain = aligned(Mat3::identity());
     let turned: Vec<Alignment> = axis_turns(&source.axes, &target.axes)
         .into_par_iter()
@@ -81,8 +164,11 @@ pub(super) fn align_bones(
     let best = turned
         .into_iter()
         .reduce(|best, next| if next.score > best.score { next } else { best });
-    // What given pairs earn is in all sums.
-    let own = plain.score - GIVEN_GAIN * given.len() as f64;
+    // What given pairs and namesakes earn is in all sums.
+    let namesakes = (plain.pairs.iter()).filter(|pair| wishes.namesakes.contains(pair));
+    let own = plain.score
+        - GIVEN_GAIN * wishes.given.len() as f64
+        - NAMESAKE_GAIN * namesakes.count() as f64;
     let needed = plain.score + TURN_GAIN + TURN_SHARE * own.max(0.0);
     match best.filter(|best| best.score > needed) {
         Some(best) => Alignment {
@@ -136,7 +222,7 @@ struct Table<'a> {
     target: &'a [BoneFeatures],
     /// Cost of each pair `[source, target]`.
     costs: Vec<f64>,
-    given: Vec<BonePair>,
+    wishes: &'a Wishes<'a>,
     turn: Mat3,
     /// Cost of each bone without a partner, and of its whole branch.
     alone: [Vec<f64>; 2],
@@ -149,8 +235,7 @@ impl<'a> Table<'a> {
     fn new(
         source: &'a CharacterBones,
         target: &'a CharacterBones,
-        given: &[BonePair],
-        names: bool,
+        wishes: &'a Wishes<'a>,
         turn: Mat3,
     ) -> Self {
         let (a, b) = (&source.list[..], &target.list[..]);
@@ -166,10 +251,15 @@ impl<'a> Table<'a> {
         }
         let cost = |one: &BoneFeatures, other: &BoneFeatures| {
             let own = |p: &BonePair| (p.source == one.bone, p.target == other.bone);
-            match given.iter().map(own).find(|found| found.0 || found.1) {
+            match wishes
+                .given
+                .iter()
+                .map(own)
+                .find(|found| found.0 || found.1)
+            {
                 Some((true, true)) => MATCH_GAIN - GIVEN_GAIN,
                 Some(_) => GIVEN_GAIN,
-                None if names => pair_cost(one, other, &turn) + one.name.cost(&other.name),
+                None if wishes.names => pair_cost(one, other, &turn) + one.name.cost(&other.name),
                 None => pair_cost(one, other, &turn),
             }
         };
@@ -180,7 +270,7 @@ impl<'a> Table<'a> {
             source: a,
             target: b,
             costs: costs.collect(),
-            given: given.to_vec(),
+            wishes,
             turn,
             alone,
             dropped,
@@ -206,7 +296,7 @@ impl<'a> Table<'a> {
         let (children, others) = (&self.source[i].children, &self.target[j].children);
         let (sum, pairs) = self.best_children(children, others);
         let mut best = (
-            MATCH_GAIN - self.costs[self.at(i, j)] + sum,
+            MATCH_GAIN + self.namesake_gain(i, j) - self.costs[self.at(i, j)] + sum,
             Step::Pair(pairs),
         );
         let [all, all_others] =
@@ -226,6 +316,19 @@ impl<'a> Table<'a> {
             }
         }
         best
+    }
+
+    /// Returns the further gain of a pair of namesakes.
+    fn namesake_gain(&self, i: usize, j: usize) -> f64 {
+        let is_namesake = self.wishes.namesakes.contains(&self.pair(i, j));
+        if is_namesake { NAMESAKE_GAIN } else { 0.0 }
+    }
+
+    fn pair(&self, i: usize, j: usize) -> BonePair {
+        BonePair {
+            source: self.source[i].bone,
+            target: self.target[j].bone,
+        }
     }
 
     fn drop_all(&self, side: usize, list: &[usize]) -> f64 {
@@ -286,19 +389,17 @@ impl<'a> Table<'a> {
                 Step::SkipTarget(k) => open.push((i, *k)),
                 Step::Pair(next) => {
                     open.extend(next);
-                    let pair = BonePair {
-                        source: self.source[i].bone,
-                        target: self.target[j].bone,
-                    };
+                    let pair = self.pair(i, j);
                     let cost = self.costs[self.at(i, j)];
                     // Where branches fit, their roots are a step of the table even if the pair itself earns nothing.
-                    if cost < MATCH_GAIN && !self.given.contains(&pair) {
+                    let counts = cost < MATCH_GAIN + self.namesake_gain(i, j);
+                    if counts && !self.wishes.given.contains(&pair) {
                         found.push((pair, Some(cost)));
                     }
                 }
             }
         }
-        found.extend(self.given.iter().map(|&pair| (pair, None)));
+        found.extend(self.wishes.given.iter().map(|&pair| (pair, None)));
         found.sort_by_key(|(pair, _)| *pair);
         let (pairs, costs) = found.into_iter().unzip();
         Alignment {

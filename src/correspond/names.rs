@@ -77,6 +77,8 @@ impl Part {
 pub(super) struct BoneName {
     /// The name in lower case.
     whole: String,
+    /// Whether it says more than that it is a bone, and its number.
+    telling: bool,
     pub part: Option<Part>,
     pub side: Option<BodySide>,
 }
@@ -203,11 +205,23 @@ impl BoneName {
             .or_else(|| look_up(&words.concat()))
             .or_else(|| look_up_beginning(&words.concat()))
             .or_else(|| words.iter().find_map(|word| look_up(word)));
+        let is_telling = |word: &String| word.len() >= MIN_TELLING;
         Self {
             whole: name.to_lowercase(),
+            telling: part.is_some() || words.iter().any(is_telling),
             part,
             side,
         }
+    }
+
+    /// Returns whether two names are the same and tell which bone it is.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.telling && self.whole == other.whole
+    }
+
+    /// Returns whether two names say the same part and side.
+    pub fn is_same_part(&self, other: &Self) -> bool {
+        self.part.is_some() && (self.part, self.side) == (other.part, other.side)
     }
 
     /// Returns the cost of pairing two bones by their names: negative where the names agree, 0 where they say nothing.
@@ -228,6 +242,8 @@ impl BoneName {
     }
 }
 
+/// Bytes of a word from which it tells something, as `fin` does and the `b` of `b12` does not.
+const MIN_TELLING: usize = 3;
 /// Costs of a pair by names, beside the 0.75 that it earns: another side outweighs it, an equal part outweighs the distance
 /// of most places.
 const SAME_NAME: f64 = -0.4;

@@ -223,6 +223,37 @@ pub enum SkeletonError {
         /// The positions: features or targets.
         noun: &'static str,
     },
+    /// The cost of turns is no weight.
+    #[error(
+        "the cost of turns is {cost}: it must be above 0 and finite, such as 1e-7 for exact features and 1e-3 for rough ones"
+    )]
+    TurnCost {
+        /// The cost.
+        cost: f64,
+    },
+    /// Numbers of features and metrics differ.
+    #[error(
+        "there must be one metric per feature, but there are {features} features and {metrics} metrics"
+    )]
+    MetricCount {
+        /// Number of features.
+        features: usize,
+        /// Number of metrics.
+        metrics: usize,
+    },
+    /// A metric could be negative, or is not finite.
+    #[error(
+        "metric {index} is not finite, symmetric and positive semidefinite: it must be a weight of squared distances, such as n nᵀ of a unit normal n"
+    )]
+    Metric {
+        /// Index of the feature.
+        index: usize,
+    },
+    /// All metrics are zero.
+    #[error(
+        "all metrics of features on the skin of bones are zero, so that no feature counts: give some of them a weight"
+    )]
+    NoMetric,
     /// A bone does not exist.
     #[error("there is no bone {bone}: the skeleton has {bones} bones")]
     UnknownBone {

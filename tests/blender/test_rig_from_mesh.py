@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, make_character, part, refusal, settle, size_of, world
+from mathutils import Quaternion
 from test_rig_tool_events import Hand, View, event, tool
 
 FRAME = 5  # the spine is bent
@@ -118,6 +119,19 @@ def test_scan_with_other_vertices(body, posed):
     _, missed, _ = surface.closest_point(world(body))
     _, before, _ = surface.closest_point(places)
     assert np.sqrt((missed**2).mean()) < 0.6 * np.sqrt((before**2).mean())
+
+
+def test_rough_clicks_turn_no_bone_far(body, posed):
+    """Clicks that are off by 2 cm leave each bone within 20 degrees of its true turn, also where a few of them tell of it."""
+    places, turn = posed
+    scan = scan_of(*finer(places, faces_of(body)))
+    vertices = [2, 8, 41, 49, 72, 78, 122, 129]
+    clicks = places[vertices] + np.random.default_rng(4).normal(scale=0.012, size=(len(vertices), 3))
+    features = json.dumps([[v, *click.tolist()] for v, click in zip(vertices, clicks, strict=True)])
+    assert bpy.ops.thew.rig_from_mesh(source=scan.name, features=features, driven=False) == {"FINISHED"}
+    for bone in body.modifiers["Armature"].object.pose.bones:
+        true = turn if bone.name == "Spine" else Quaternion()
+        assert turn_of(body, bone.name).rotation_difference(true).angle < np.radians(20.0), bone.name
 
 
 def test_pose_is_taken_back(body, posed):

@@ -207,6 +207,44 @@ def test_foreign_sculpted_rig_is_refused():
         rig.retarget(thew.Correspondence(other, other))
 
 
+def branch_of(found, root):
+    """Returns the body and the names of the part of a character that a bone and those below it lead."""
+    parents, kept = np.asarray(found.skeleton.parents), [found.names.index(root)]
+    for _ in parents:
+        kept = sorted({*kept, *np.flatnonzero(np.isin(parents, kept)).tolist()})
+    weights = found.weights[:, kept]
+    triangles = found.triangles[(weights.sum(axis=1) > 0.5)[found.triangles].all(axis=1)]
+    used, index = np.unique(triangles, return_inverse=True)
+    weights = weights[used] / weights[used].sum(axis=1, keepdims=True)
+    names = [found.names[b] for b in kept]
+    above = [kept.index(parents[b]) if parents[b] in kept else -1 for b in kept]
+    skeleton = thew.Skeleton(names, above, found.skeleton.heads[kept], found.skeleton.tails[kept])
+    return make_body(found.vertices[used], index.reshape(-1, 3), weights, skeleton, cells=6), names
+
+
+@pytest.mark.parametrize("root", ["upperarm.L", "thigh.R", "shoulder.R"])
+def test_lone_limb_pairs_with_namesakes(root):
+    """A body that is only an arm or a leg finds its bones on a whole person by their names, both ways, and its skin lies on the person's."""
+    found = demo("biped")
+    limb, names = branch_of(found, root)
+    other = deformed(found, stocky)
+    link = thew.Correspondence(limb, other)
+    assert link.bones == [(name, name) for name in names]
+    assert link.report.mean_distance < 0.004 * other.surface.size
+    assert sorted(thew.Correspondence(other, limb).bones) == sorted(link.bones)
+
+
+def test_lone_limb_pairs_by_part_and_side():
+    """Names in another language count as well, and names that say nothing do not."""
+    found = demo("biped")
+    limb, names = branch_of(found, "upperarm.L")
+    german = {"upperarm.L": "Oberarm.L", "forearm.L": "Unterarm.L", "hand.L": "Handgelenk.L"}
+    other = deformed(found, stocky, names=[german.get(name, name) for name in found.names])
+    assert thew.Correspondence(limb, other).bones == [(name, german[name]) for name in names]
+    numbers = deformed(found, stocky, names=[f"bone.{i:03}" for i in range(len(found.names))])
+    assert len(thew.Correspondence(limb, numbers, names=True).pairs) <= len(names)
+
+
 def test_given_pairs_and_swapped_sides():
     """Pairs that are passed win; swapped sides exchange left and right."""
     found = demo("biped")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shapes
 import thew
+from test_correspond import demo
 
 #: Characters with clips whose joints hold, and instants of each as parts of it.
 CLIPS = [
@@ -118,6 +119,65 @@ def test_start_and_bones(arm, arm_features):
         assert abs(found - pose).max() < 1e-4
     stiff = arm.skeleton.fit_pose(rest, weights, targets, bones=[])
     assert abs(stiff[0] - stiff[1]).max() < 1e-12
+
+
+def turns_off(found, true):
+    """Returns by how many degrees each bone's turn differs from the true one."""
+    trace = np.einsum("bij,bij->b", found[:, :3, :3], true[:, :3, :3])
+    return np.degrees(np.arccos(np.clip((trace - 1.0) / 2.0, -1.0, 1.0)))
+
+
+def test_rough_features_cost_of_turns():
+    """Noise of 3 mm turns a person's bones far where they move little flesh; a larger cost of turns keeps them within degrees of the start."""
+    who = demo("biped")
+    features = three_features(who.weights, who.vertices)
+    pose = shapes.turned_branch(who.skeleton, who.names.index("upperarm.L"), [0.5, 0.2, 0.3])
+    places = np.asarray(who.body.shown(thew.equilibrium(who.body, pose)))[features]
+    noise = np.random.default_rng(1).normal(scale=0.003 / np.sqrt(3), size=places.shape)
+    points = list(zip(features.tolist(), places + noise, strict=True))
+    costs = (1e-7, 1e-4, 1e-3)
+    off = [turns_off(thew.fit_pose(who.body, points, start=pose, turn_cost=cost), pose).max() for cost in costs]
+    assert off[0] > 40.0 and off[1] < 20.0 and off[2] < 4.0, off
+    # Exact features stay exact, whatever turns cost, at their own pose.
+    exact = list(zip(features.tolist(), places, strict=True))
+    assert turns_off(thew.fit_pose(who.body, exact, start=pose, turn_cost=1e-2), pose).max() < 1e-2
+
+
+def test_metrics_slide_along_planes(arm, arm_features):
+    """Places that slid along their planes give the pose back with the planes' normals as metrics; alike metrics change nothing."""
+    pose, rng = arm_pose(), np.random.default_rng(2)
+    many = np.unique(np.concatenate([arm_features, np.arange(0, len(arm.vertices), 40)]))
+    rest, weights = arm.vertices[many], arm.weights[many]
+    targets = arm.skeleton.skin(rest, weights, pose)
+    normals = rng.normal(size=targets.shape)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    slid = targets + 0.02 * np.cross(normals, rng.normal(size=targets.shape))
+    across = normals[:, :, None] * normals[:, None]
+    assert angle(arm.skeleton.fit_pose(rest, weights, slid, metrics=across), pose) < 0.05
+    assert angle(arm.skeleton.fit_pose(rest, weights, slid), pose) > 0.2
+    alike = arm.skeleton.fit_pose(rest, weights, slid, metrics=np.tile(7.0 * np.eye(3), (len(rest), 1, 1)))
+    np.testing.assert_allclose(alike, arm.skeleton.fit_pose(rest, weights, slid), atol=1e-6)
+
+
+def test_bad_costs_and_metrics_refused(arm, arm_features):
+    """A cost that is no weight, and metrics that are none, are refused with a sentence, with flesh and without."""
+    rest, weights = arm.vertices[arm_features], arm.weights[arm_features]
+    points = [(int(v), arm.vertices[v]) for v in arm_features]
+    planes = np.tile(np.eye(3), (len(rest), 1, 1))
+    holes = planes.copy()
+    holes[2, 0, 1] = np.nan
+    for given, words in [
+        *(({"turn_cost": cost}, "cost of turns") for cost in (0.0, -1.0, np.nan, np.inf)),
+        ({"metrics": planes[1:]}, "features and"),
+        ({"metrics": holes}, "metric 2 is not finite, symmetric"),
+        ({"metrics": -planes}, "metric 0"),
+        ({"metrics": 0.0 * planes}, "all metrics"),
+        ({"metrics": np.eye(3)}, "metrics: expected an array"),
+    ]:
+        with pytest.raises(thew.InputError, match=words):
+            arm.skeleton.fit_pose(rest, weights, rest, **given)
+        with pytest.raises(thew.InputError, match=words):
+            thew.fit_pose(arm.body, points, **given)
 
 
 def test_bad_features_refused(arm, arm_features):

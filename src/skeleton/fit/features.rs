@@ -1,24 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Features of a skeleton, checked, and the bones that they may turn.
 
-use crate::Vec3;
 use crate::geometry::aabb::diagonal;
 use crate::geometry::moments::BodyMoments;
-use crate::range::is_position;
+use crate::range::{is_position, is_sound, max_abs_entry};
 use crate::skeleton::{Pose, Skeleton, SkeletonError, SkinWeights};
+use crate::{Mat3, Vec3};
 
 /// Share of the size that counts as one unit of distance.
 const DISTANCE_UNIT: f64 = 0.1;
 /// Width over length of a set of points that counts as a line. Positions in single precision are on a line to 1e-7.
 const LINE_WIDTH: f64 = 1e-5;
 
+/// Slack of the symmetry of a metric, and of its smallest eigenvalue, as a share of its largest entry: n nᵀ of single precision.
+const METRIC_ROUNDING: f64 = 1e-6;
+
 /// Options of a fit of a pose.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct PoseFitSettings {
     /// Pose at which the search starts, and from which turns are measured. `None`: the rest pose.
     pub start: Option<Pose>,
     /// Bones that may turn; others follow the bone above as at the start. `None`: all of which features tell.
     pub bones: Option<Vec<u32>>,
+    /// Weight μ of the turns from the start, per rad², and of the roots' moves, per squared unit of distance, a tenth of the size.
+    /// Default: 1e-7, so that a turn of 1 rad costs as much as features that are all off by 3e-5 sizes.
+    /// Features that are off by a share e of the size want some hundred e².
+    pub turn_cost: f64,
+    /// Weight of each feature's squared distance, rᵀ M r, symmetric and positive semidefinite: the identity for a place in space,
+    /// n nᵀ for a plane across n. `None`: identities.
+    pub metrics: Option<Vec<Mat3>>,
+}
+
+impl Default for PoseFitSettings {
+    fn default() -> Self {
+        Self {
+            start: None,
+            bones: None,
+            turn_cost: 1e-7,
+            metrics: None,
+        }
+    }
+}
+
+impl PoseFitSettings {
+    /// Refuses a cost and metrics that are not sound.
+    fn check(&self, features: usize) -> Result<(), SkeletonError> {
+        let cost = self.turn_cost;
+        if !(cost > 0.0 && is_sound(cost)) {
+            return Err(SkeletonError::TurnCost { cost });
+        }
+        let check = |metrics: &Vec<Mat3>| check_metrics(metrics, features);
+        self.metrics.as_ref().map_or(Ok(()), check)
+    }
 }
 
 /// Features with weights, and the bones that may turn.
@@ -41,6 +74,10 @@ pub(super) struct Features<'a> {
     pub chains: Vec<Vec<usize>>,
     /// Unit of distance, m.
     pub unit: f64,
+    /// Weight μ of the turns.
+    pub turn_cost: f64,
+    /// Weight of each feature's squared distance, in all their number. `None`: identities.
+    pub metrics: Option<Vec<Mat3>>,
 }
 
 impl<'a> Features<'a> {
@@ -59,6 +96,7 @@ impl<'a> Features<'a> {
             });
         }
         check_positions(points, "feature")?;
+        settings.check(given)?;
         let allowed = allowed_bones(bones, settings.bones.as_deref())?;
         let start = settings.start.clone();
         let start = start.unwrap_or_else(|| Pose::rest(bones));
@@ -76,6 +114,9 @@ impl<'a> Features<'a> {
         refuse_line(&points, "features")?;
         let ends = skeleton.heads().iter().chain(skeleton.tails());
         let size = diagonal(ends.chain(&points)) * start.scale();
+        let metrics = settings.metrics.as_ref();
+        let metrics = metrics.map(|m| scaled_metrics(used.iter().map(|&k| m[k])));
+        let metrics = metrics.transpose()?;
         let turning = turning_bones(skeleton, &weights, &allowed);
         let is_root = |&t: &usize| skeleton.parents()[turning[t] as usize].is_none();
         Ok(Self {
@@ -86,10 +127,12 @@ impl<'a> Features<'a> {
             rest: points.clone(),
             points,
             weights,
-            used,
             given,
             turning,
+            metrics,
+            used,
             unit: DISTANCE_UNIT * size,
+            turn_cost: settings.turn_cost,
         })
     }
 
@@ -125,6 +168,34 @@ fn check_positions(positions: &[Vec3], noun: &'static str) -> Result<(), Skeleto
         Some(index) => Err(SkeletonError::FeatureNonFinite { noun, index }),
         None => Ok(()),
     }
+}
+
+/// Refuses metrics of another number, and matrices that are not symmetric and positive semidefinite.
+fn check_metrics(metrics: &[Mat3], features: usize) -> Result<(), SkeletonError> {
+    if metrics.len() != features {
+        let metrics = metrics.len();
+        return Err(SkeletonError::MetricCount { features, metrics });
+    }
+    let is_metric = |m: &Mat3| {
+        let slack = METRIC_ROUNDING * max_abs_entry(m);
+        is_sound(max_abs_entry(m))
+            && (m - m.transpose()).amax() <= slack
+            && m.symmetric_eigenvalues().min() >= -slack
+    };
+    match metrics.iter().position(|m| !is_metric(m)) {
+        Some(index) => Err(SkeletonError::Metric { index }),
+        None => Ok(()),
+    }
+}
+
+/// Returns metrics, made symmetric and scaled so that a third of their traces is one on the mean, as of identities.
+fn scaled_metrics(metrics: impl Iterator<Item = Mat3>) -> Result<Vec<Mat3>, SkeletonError> {
+    let metrics: Vec<Mat3> = metrics.map(|m| 0.5 * (m + m.transpose())).collect();
+    let mean = metrics.iter().map(Mat3::trace).sum::<f64>() / (3 * metrics.len()) as f64;
+    if !(mean > 0.0 && (1.0 / mean).is_finite()) {
+        return Err(SkeletonError::NoMetric);
+    }
+    Ok(metrics.into_iter().map(|m| m / mean).collect())
 }
 
 /// Refuses points in a line, about which they could turn freely.

@@ -5,16 +5,18 @@
 //! and a turn of each bone of which features tell, about its head, which takes along all bones below it. Where several roots carry skin, such
 //! as the bones of feet that goals lead, each of them also has a displacement. They minimise
 //!
-//! `Σ |p_k − p̄_k|² / (N (s/10)²) + μ (Σ |θ_b|² + Σ |t_r|² / (s/10)²)`
+//! `Σ (p_k − p̄_k)ᵀ M_k (p_k − p̄_k) / (N (s/10)²) + μ (Σ |θ_b|² + Σ |t_r|² / (s/10)²)`
 //!
-//! over N features. p_k is the dual-quaternion skin, s the diagonal of the box around bones and features at rest, θ_b the rotation vector
+//! over N features, with metrics M_k that are one on the mean: the identity for places, n nᵀ for planes, as of the nearest points of a scan
+//! [chen1992]. p_k is the dual-quaternion skin, s the diagonal of the box around bones and features at rest, θ_b the rotation vector
 //! of bone b's turn against the bone above, and t_r the displacement of root r.
 //!
 //! **Method.** Damped Gauss-Newton steps ([`marquardt`](crate::solve::marquardt)) from the best rigid fit [kabsch1976]. The derivatives of
 //! the skin are exact ([`BlendShare`](super::blend_share::BlendShare)). Turns are unit quaternions, so they stay rotations.
 //!
 //! **Deviations.** The paper minimises the distances alone by L-BFGS-B. Sums of squares converge in a few damped steps, and μ makes turns
-//! unique that features show badly.
+//! unique that features show badly. It also keeps rough features from turning bones far that move little skin: a turn stays as it is
+//! at the start unless that costs more than μ.
 //!
 //! **Cost.** Per step, products of the unknowns on each feature's chains of bones, and one dense factorisation.
 //!
@@ -41,7 +43,8 @@ use search::{PoseSearch, PosedFeatures};
 ///
 /// # Errors
 /// Numbers of points, weights and targets that differ; positions that are not finite; fewer than three features; features or targets in a
-/// line; a start with another number of bones; bones that do not exist.
+/// line; a start with another number of bones; bones that do not exist; a cost of turns that is not above 0 and finite; metrics of another
+/// number, that are not symmetric and positive semidefinite, or all zero.
 ///
 /// ```
 /// use thew::Vec3;

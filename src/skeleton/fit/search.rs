@@ -11,8 +11,6 @@ use crate::{Mat3, Vec3};
 use faer::Mat;
 use nalgebra::{Rotation3, UnitQuaternion};
 
-/// Weight μ of the turns, per rad², and of the roots' moves, per squared unit of distance. A turn of 1 rad costs as much as features that are all off by 3e-5 sizes.
-const TURN_WEIGHT: f64 = 1e-7;
 /// Largest turn in one step, rad: about as far as linearised turns lead downhill.
 const MAX_STEP_ANGLE: f64 = 0.8;
 /// Unknowns of the rigid motion: its displacement in units of distance, then its turn about the features' centre.
@@ -60,8 +58,13 @@ impl<'a> PoseSearch<'a> {
         let turns = vec![UnitQuaternion::identity(); self.features.turning.len()];
         let moves = vec![Vec3::zeros(); self.features.moving.len()];
         let start = self.posed(RigidTransform::identity(), turns, moves)?;
-        let base = best_rigid_motion(&start.places, &self.targets);
-        self.posed(base, start.turns, start.moves)
+        let weights: Option<Vec<f64>> = (self.features.metrics.as_ref())
+            .map(|metrics| metrics.iter().map(Mat3::trace).collect());
+        let base = best_rigid_motion(&start.places, &self.targets, weights.as_deref());
+        let moved = self.posed(base, start.turns.clone(), start.moves.clone())?;
+        // Points that may slide along planes can be nearer before the motion that brings them nearest to places.
+        let stays = self.features.metrics.is_some() && start.cost <= moved.cost;
+        Ok(if stays { start } else { moved })
     }
 
     /// Returns the same turns with these features and targets.
@@ -120,14 +123,20 @@ impl<'a> PoseSearch<'a> {
 
     fn cost(&self, places: &[Vec3], turns: &[UnitQuaternion<f64>], moves: &[Vec3]) -> f64 {
         let off = places.iter().zip(&self.targets);
-        let off: f64 = off.map(|(p, target)| (p - target).norm_squared()).sum();
+        let off = off
+            .enumerate()
+            .map(|(k, (p, target))| match &self.features.metrics {
+                Some(metrics) => (p - target).dot(&(metrics[k] * (p - target))),
+                None => (p - target).norm_squared(),
+            });
+        let off: f64 = off.sum();
         let turned: f64 = turns.iter().map(|t| t.scaled_axis().norm_squared()).sum();
         let moved: f64 = moves.iter().map(|m| m.norm_squared()).sum();
         let moved = moved / self.features.unit.powi(2);
-        self.distance_weight() * off + TURN_WEIGHT * (turned + moved)
+        self.distance_weight() * off + self.features.turn_cost * (turned + moved)
     }
 
-    /// Weight of a squared distance, per m².
+    /// Weight of a squared distance, per m². Metrics are one on the mean.
     fn distance_weight(&self) -> f64 {
         1.0 / (self.features.len() as f64 * self.features.unit.powi(2))
     }
@@ -233,11 +242,13 @@ impl DampedProblem for PoseSearch<'_> {
         let centre = mean(&at.places);
         let mut gradient = vec![0.0; unknowns];
         let mut hessian = Mat::<f64>::zeros(unknowns, unknowns);
-        let weight = 2.0 * self.distance_weight();
+        let (weight, turn_cost) = (2.0 * self.distance_weight(), self.features.turn_cost);
         for (k, target) in self.targets.iter().enumerate() {
             let off = at.places[k] - target;
             let columns = self.feature_derivatives(at, k, centre);
+            let metric = self.features.metrics.as_ref().map(|metrics| metrics[k]);
             for (i, a) in &columns {
+                let a = &metric.map_or(*a, |m| m * a);
                 let slope = a.tr_mul(&off) * weight;
                 (0..3).for_each(|r| gradient[i + r] += slope[r]);
                 for (j, b) in columns.iter().filter(|(j, _)| j <= i) {
@@ -255,8 +266,8 @@ impl DampedProblem for PoseSearch<'_> {
         for (n, from_start) in turns.chain(moves).enumerate() {
             for r in 0..3 {
                 let i = RIGID_UNKNOWNS + 3 * n + r;
-                gradient[i] += 2.0 * TURN_WEIGHT * from_start[r];
-                hessian[(i, i)] += 2.0 * TURN_WEIGHT;
+                gradient[i] += 2.0 * turn_cost * from_start[r];
+                hessian[(i, i)] += 2.0 * turn_cost;
             }
         }
         Ok(Some(Slopes {
@@ -302,12 +313,17 @@ fn renormalised(rotation: UnitQuaternion<f64>) -> UnitQuaternion<f64> {
     UnitQuaternion::new_normalize(rotation.into_inner())
 }
 
-/// Returns the rigid motion that carries points nearest to their targets. [kabsch1976]
-fn best_rigid_motion(points: &[Vec3], targets: &[Vec3]) -> RigidTransform {
-    let (centre, goal) = (mean(points), mean(targets));
-    let pairs = points.iter().zip(targets);
+/// Returns the rigid motion that carries points, weighted or all alike, nearest to their targets. [kabsch1976]
+fn best_rigid_motion(points: &[Vec3], targets: &[Vec3], weights: Option<&[f64]>) -> RigidTransform {
+    let weight = |k: usize| weights.map_or(1.0, |w| w[k]);
+    let centre_of = |points: &[Vec3]| match weights {
+        Some(weights) => weighted_mean(points, weights),
+        None => mean(points),
+    };
+    let (centre, goal) = (centre_of(points), centre_of(targets));
+    let pairs = points.iter().zip(targets).enumerate();
     let moment: Mat3 = pairs
-        .map(|(p, t)| (t - goal) * (p - centre).transpose())
+        .map(|(k, (p, t))| weight(k) * (t - goal) * (p - centre).transpose())
         .sum();
     let rotation = best_rotation(&moment).unwrap_or_else(Mat3::identity);
     let rotation =
@@ -320,4 +336,9 @@ fn best_rigid_motion(points: &[Vec3], targets: &[Vec3]) -> RigidTransform {
 
 fn mean(points: &[Vec3]) -> Vec3 {
     points.iter().sum::<Vec3>() / points.len() as f64
+}
+
+fn weighted_mean(points: &[Vec3], weights: &[f64]) -> Vec3 {
+    let sum = points.iter().zip(weights).map(|(p, w)| p * *w);
+    sum.sum::<Vec3>() / weights.iter().sum::<f64>()
 }
