@@ -113,3 +113,15 @@ def test_chest_flex_carried(gero):
         assert move[front, 1].mean() < -0.002
         sides = [move[front & (side * arno.vertices[:, 0] > 0.0), 1].mean() for side in (1.0, -1.0)]
         assert sides[0] == pytest.approx(sides[1], rel=0.2)
+
+
+@pytest.mark.parametrize("along, area", [((1.0, 0.0), 0.75), ((0.0, -1.0), 0.25), ((1.0, 1.0), 0.96875)])
+def test_cut_skin_ends_at_the_line(along, area):
+    """A cut keeps the skin on one side of a line, its new vertices lie on that, and no triangle is turned over."""
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+    level = corners[:, :2] @ along + (0.25 if min(along) < 0.0 else -0.25)
+    part = sculpted.cut(np.array([[0, 1, 2], [0, 2, 3]]), level)
+    a, b, c = np.moveaxis(part.of(corners)[part.triangles], 1, 0)
+    doubled = np.cross(b - a, c - a)[:, 2]
+    assert doubled.min() > 0.0 and doubled.sum() / 2.0 == pytest.approx(area)
+    assert np.abs(part.of(level[:, None])[len(corners) :]).max() < 1e-12
