@@ -62,6 +62,7 @@ pub use pins::PinTrack;
 pub(crate) use pins::check_tracks;
 pub use settings::ClipSettings;
 
+use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{Contact, Parting, PartingOffsets, PreparedContact};
 use crate::exclusive::Exclusive;
@@ -212,6 +213,23 @@ impl Clip {
     /// Returns the settings, with the damping of the body in place of `None`.
     pub fn settings(&self) -> &ClipSettings {
         &self.settings
+    }
+
+    /// Returns the positions of all nodes in a frame, and their sway where it is known, metres.
+    ///
+    /// # Panics
+    /// If there is no such frame.
+    pub(crate) fn positions_and_sway(&self, frame: usize) -> (Vec<Vec3>, Option<Vec<Vec3>>) {
+        let frames = self.read_frames();
+        let frame = &frames[frame];
+        let nodes = 0..frame.lattice.points.len();
+        let positions = nodes.map(|v| frame.lattice.world(v)).collect();
+        let sway = frame.presentation.as_ref().and_then(|shown| shown.sway());
+        let vector = |v: &[f32; 3]| Vec3::from(v.map(f64::from));
+        (
+            positions,
+            sway.map(|sway| sway.iter().map(vector).collect()),
+        )
     }
 
     /// Returns the number of inverted cells in each frame.

@@ -380,4 +380,16 @@ mod tests {
             assert_eq!(cost(a, b), cost(b, a));
         }
     }
+
+    /// The same name tells which bone it is unless it is a number or a letter; parts and sides agree in any language.
+    #[test]
+    fn telling_names_are_the_same() {
+        let same = |a: &str, b: &str| BoneName::new(a).is_same(&BoneName::new(b));
+        let part = |a: &str, b: &str| BoneName::new(a).is_same_part(&BoneName::new(b));
+        assert!(same("hand_l", "Hand_L") && same("Fin.003", "Fin.003") && same("頭", "頭"));
+        assert!(!same("bone.001", "bone.001") && !same("b12", "b12") && !same("", ""));
+        assert!(!same("Fin.003", "Fin.004"));
+        assert!(part("Oberarm.L", "upperarm_l") && !part("Oberarm.L", "upperarm_r"));
+        assert!(!part("Fin.003", "Fin.003"));
+    }
 }

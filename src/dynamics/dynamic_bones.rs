@@ -13,12 +13,12 @@
 //! sways on the moved bones.
 
 use super::skinned::SkinnedLattice;
-use super::{Simulation, SimulationError, SimulationSettings};
+use super::{Method, Simulation, SimulationError, SimulationSettings};
 use crate::body::{Body, STIFFNESS_FACTORS};
 use crate::geometry::rotation::best_rotation;
 use crate::geometry::rotation_vector;
 use crate::progress::{Progress, report_progress};
-use crate::skeleton::{Affine, FrameMotion, Pose};
+use crate::skeleton::{Affine, FrameMotion, Pose, Skeleton};
 use crate::{Mat3, Vec3};
 use nalgebra::Rotation3;
 use std::sync::Arc;
@@ -88,22 +88,17 @@ pub fn follow_bones(
     settings: &DynamicBoneSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<Pose>, SimulationError> {
-    settings.check()?;
-    let freed = body.bones_below(&settings.bones)?;
-    let free = Arc::new(body.with_free_bones(&settings.bones)?);
+    let mut flesh = FreedFlesh::new(body, settings)?;
     let Some(first) = poses.first() else {
         return Ok(Vec::new());
     };
-    let follower = BoneFollower::new(&free, &freed, settings.limit)?;
-    let mut simulation = Simulation::new(free.clone(), settings.simulation.clone())?;
+    let mut simulation = Simulation::new(flesh.body.clone(), settings.simulation.clone())?;
     if settings.firmness != 1.0 {
-        let factors = firm_factors(&free, &freed, settings.firmness);
-        simulation.set_stiffness(Some(&factors))?;
+        simulation.set_stiffness(Some(&flesh.factors()))?;
     }
     report_progress(progress, 0.0, "settling the flesh")?;
     simulation.reset_with_progress(first, true, None, progress)?;
     let (skeleton, dt) = (body.skeleton(), 1.0 / settings.fps);
-    let mut skinned = SkinnedLattice::new(&free)?;
     let mut followed = Vec::with_capacity(poses.len());
     for (i, pose) in poses.iter().enumerate() {
         if i > 0 {
@@ -117,11 +112,70 @@ pub fn follow_bones(
             let same = |_: f64, _: &str| progress.report(done, &stage);
             simulation.advance_motion(&motion, dt, (None, None), &same)?;
         }
-        skinned.set(&free, settings.simulation.method, pose)?;
-        followed.push(follower.follow(&simulation, &skinned, pose)?);
+        followed.push(flesh.follow(simulation.lattice_positions(), simulation.sway(), pose)?);
     }
     report_progress(progress, 1.0, "simulated")?;
     Ok(followed)
+}
+
+/// The flesh around bones that follow it.
+pub(crate) struct FreedFlesh {
+    /// The body without the hold of these bones.
+    pub body: Arc<Body>,
+    freed: Vec<u32>,
+    firmness: f64,
+    follower: BoneFollower,
+    skinned: SkinnedLattice,
+    method: Method,
+}
+
+impl FreedFlesh {
+    /// Frees the flesh of bones.
+    ///
+    /// # Errors
+    /// As [`follow_bones`], without poses.
+    pub fn new(body: &Arc<Body>, settings: &DynamicBoneSettings) -> Result<Self, SimulationError> {
+        settings.check()?;
+        let method = settings.simulation.method;
+        if !method.follows_stiffness() {
+            return Err(SimulationError::DynamicBoneMethod { method });
+        }
+        if body.basis().levels() > 0 {
+            return Err(SimulationError::DynamicBoneDetails);
+        }
+        let freed = body.bones_below(&settings.bones)?;
+        let body = Arc::new(body.with_free_bones(&settings.bones)?);
+        Ok(Self {
+            follower: BoneFollower::new(&body, &freed, settings.limit)?,
+            skinned: SkinnedLattice::new(&body)?,
+            firmness: settings.firmness,
+            freed,
+            body,
+            method,
+        })
+    }
+
+    /// Returns the factors on the stiffness of each cell, which make this flesh firm.
+    pub fn factors(&self) -> Vec<f64> {
+        firm_factors(&self.body, &self.freed, self.firmness)
+    }
+
+    /// Returns the pose in which the bones follow the flesh at positions `[nodes]` with a sway, if it is known, from the animated pose.
+    pub fn follow(
+        &mut self,
+        positions: &[Vec3],
+        sway: Option<&[Vec3]>,
+        pose: &Pose,
+    ) -> Result<Pose, SimulationError> {
+        self.skinned.set(&self.body, self.method, pose)?;
+        let places = &self.skinned.places;
+        let sway = |v: u32| match sway {
+            Some(sway) => sway[v as usize],
+            None => positions[v as usize] - places[v as usize],
+        };
+        self.follower
+            .follow(self.body.skeleton(), (places, &sway), pose)
+    }
 }
 
 /// Returns the factors on the stiffness of each cell: the more its flesh follows the freed bones, the nearer to `firmness`.
@@ -185,22 +239,17 @@ impl BoneFollower {
     /// Returns the pose in which the freed bones follow the flesh, from the animated one.
     fn follow(
         &self,
-        simulation: &Simulation,
-        skinned: &SkinnedLattice,
+        skeleton: &Skeleton,
+        (places, sway): (&[Vec3], &dyn Fn(u32) -> Vec3),
         pose: &Pose,
     ) -> Result<Pose, SimulationError> {
-        let skeleton = simulation.body().skeleton();
-        let sway = |v: u32| match simulation.sway() {
-            Some(sway) => sway[v as usize],
-            None => simulation.lattice_positions()[v as usize] - skinned.places[v as usize],
-        };
         let mut maps = pose.maps().to_vec();
         let mut turns = vec![Mat3::identity(); maps.len()];
         for (&bone, nodes) in self.order.iter().zip(&self.nodes) {
             let b = bone as usize;
             let above = skeleton.parents()[b].map(|p| p as usize);
             let carrying = above.map_or(Mat3::identity(), |p| turns[p]);
-            let own = fitted_turn(nodes, &skinned.places, sway).unwrap_or(carrying);
+            let own = fitted_turn(nodes, places, sway).unwrap_or(carrying);
             turns[b] = carrying * limited(&(carrying.transpose() * own), self.limit);
             let animated = pose.maps()[b];
             let head = animated.apply(skeleton.heads()[b]);

@@ -195,6 +195,18 @@ pub enum SimulationError {
         /// Index of the lattice vertex.
         vertex: usize,
     },
+    /// Bones that follow flesh by a method whose matrices do not follow their firmness.
+    #[error(
+        "bones cannot follow flesh that moves by the method '{}': use 'hyperelastic', 'warped', 'linear', 'linearised', 'nonlinear' or \
+         'neohookean'", .method.name()
+    )]
+    DynamicBoneMethod {
+        /// The method.
+        method: Method,
+    },
+    /// Bones that follow flesh with details.
+    #[error("bones cannot follow flesh with details: build the body with basis_levels 0")]
+    DynamicBoneDetails,
     /// Dynamic bones without bones or without flesh.
     #[error("no bone is to follow the flesh: name at least one that carries flesh")]
     NoDynamicBones,

@@ -90,6 +90,7 @@ mod volume;
 
 pub use adaptation::Adaptation;
 pub use damping::default_damping;
+pub(crate) use dynamic_bones::FreedFlesh;
 pub use dynamic_bones::{DynamicBoneSettings, follow_bones};
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, joint_volume, sway};
 pub use error::SimulationError;

@@ -53,6 +53,11 @@ pub struct Presentation {
 }
 
 impl Presentation {
+    /// Returns the sway, `[nodes]`, m, world axes; `None`: all is shown as the joints' own shape.
+    pub(crate) fn sway(&self) -> Option<&[[f32; 3]]> {
+        self.sway.as_deref()
+    }
+
     /// Creates a presentation of lattice positions with a sway `[nodes]` (m, world axes; `None`: all is shown as the joints' own shape).
     pub fn new(
         body: &Body,

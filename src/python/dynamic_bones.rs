@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.follow_bones`.
 
-use super::arrays::{List, from_poses, optional_real, read_poses, real};
-use super::body::PyBody;
-use super::errors::{IntoPy, input_error};
-use super::pose_fit::read_bone;
+use super::arguments::Arguments;
+use super::arrays::{from_poses, real};
+use super::errors::IntoPy;
+use super::pose_fit::read_bones;
 use super::progress::with_progress;
-use super::settings::{PySimulationSettings, replace_settings};
-use crate::dynamics::{DynamicBoneSettings, follow_bones as follow};
+use super::shot::read_shot;
+use crate::dynamics::DynamicBoneSettings;
 use numpy::PyArray4;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 // The default in the signature below, which Python shows.
 const _: () = assert!(DynamicBoneSettings::FIRMNESS == 8.0);
@@ -25,38 +25,41 @@ const _: () = assert!(DynamicBoneSettings::FIRMNESS == 8.0);
 /// - `bones`: names or numbers.
 /// - `firmness`: factor on the stiffness of the flesh around them, 0.1 to 100.
 /// - `limit`: largest turn of a bone against the one above beyond the animated one, radians. None: no limit.
+/// - `rigs`, `controls[f,r]`, `preroll`, `cyclic`, `contact`, `colliders`, `restarts`, `pins`: as in `simulate`. In a cycle the poses are those of the
+///   state that repeats.
 /// - `settings` and further keywords: a `SimulationSettings`, and settings by name.
 ///
 /// Raises InputError: an unknown bone, bones without another one to hang on, the methods "modal", "blended", "blended_printed" and
 /// "warped_vertex".
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // keywords of Python
-#[pyo3(signature = (body, poses, fps, bones, firmness=8.0, limit=None, progress=None, *, settings=None, **keywords))]
+#[pyo3(
+    signature = (*arguments, **keywords),
+    text_signature = "(body, poses, fps, bones, firmness=8.0, limit=None, progress=None, *, rigs=None, controls=None, preroll=0, \
+        cyclic=False, contact=None, colliders=None, restarts=None, pins=None, settings=None, **keywords)"
+)]
 pub(super) fn follow_bones<'py>(
     py: Python<'py>,
-    body: &PyBody,
-    poses: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = real)] fps: f64,
-    bones: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = real)] firmness: f64,
-    #[pyo3(from_py_with = optional_real)] limit: Option<f64>,
-    progress: Option<Py<PyAny>>,
-    settings: Option<Py<PySimulationSettings>>,
+    arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyArray4<f64>>> {
-    let skeleton = body.0.skeleton();
-    let poses = read_poses(poses, skeleton.len())?;
-    let refused = |_| input_error("bones: expected a list of names or numbers of bones");
-    let List(bones) = bones.extract::<List<Bound<'_, PyAny>>>().map_err(refused)?;
-    let bones = bones.iter().map(|bone| read_bone(skeleton, bone));
+    const NAMES: [&str; 7] = [
+        "body", "poses", "fps", "bones", "firmness", "limit", "progress",
+    ];
+    let given = Arguments::new("follow_bones", &NAMES, arguments, keywords)?;
+    let progress = given.progress()?;
+    let bones = given.require("bones", |bones| Ok(bones.clone()))?;
+    let firmness = given.take("firmness", real)?;
+    let limit = given.take("limit", real)?;
+    let shot = read_shot(py, given)?;
+    let skeleton = shot.surfaces.body().skeleton().clone();
     let settings = DynamicBoneSettings {
-        firmness,
+        firmness: firmness.unwrap_or(DynamicBoneSettings::FIRMNESS),
         limit: limit.unwrap_or(f64::INFINITY),
-        simulation: replace_settings("follow_bones", settings.as_ref(), keywords)?,
-        ..DynamicBoneSettings::new(bones.collect::<PyResult<_>>()?, fps)
+        ..DynamicBoneSettings::new(read_bones(&skeleton, &bones)?, shot.settings.fps)
     };
     let followed = with_progress(py, progress, |progress| {
-        follow(&body.0, &poses, &settings, progress).map_err(IntoPy::into_py)
+        shot.follow_bones(&settings, progress)
+            .map_err(IntoPy::into_py)
     })?;
     Ok(from_poses(py, &followed, skeleton.len()))
 }

@@ -180,6 +180,7 @@ impl IntoPy for RigFitError {
             Self::Pose(error) => error.into_py(),
             Self::Rig(error) => error.into_py(),
             Self::Minimise(_) => build_error("MotionError", self.to_string()),
+            Self::Kind { .. } => build_error("RigError", self.to_string()),
             _ => input_error(self.to_string()),
         }
     }

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// - `method`: "warped", "warped_vertex" or "linear".
 /// - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 ///
-/// Raises InputError.
+/// Raises InputError, and RigError for a sculpted rig or a muscle, which have no template.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
 pub(super) struct PyRigFit {
     fit: Exclusive<RigFit>,
@@ -125,6 +125,7 @@ impl PyRigFit {
         let others = rest_forces.map(|f| read_finite_points(f, "rest_forces"));
         let others = others.transpose()?;
         let rig = rig.0.clone();
+        RigFit::check_kind(&rig).map_err(IntoPy::into_py)?;
         let fit = run_detached(py, || {
             RigFit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
         })?;
@@ -303,11 +304,19 @@ pub(super) fn read_targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<SkinTarget
     let List(each) = object.extract().map_err(refused)?;
     let each: Vec<Bound<'_, PyAny>> = each;
     each.iter()
-        .map(|pair| {
-            let (vertex, place): (WholeNumber, Bound<'_, PyAny>) =
+        .enumerate()
+        .map(|(i, pair)| {
+            let (vertex, place): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
                 pair.extract().map_err(refused)?;
+            let wrong = |_| {
+                let shown = vertex.str().map(|s| s.to_string()).unwrap_or_default();
+                input_error(format!(
+                    "points[{i}]: the vertex must be a whole number that is not negative, but is {shown}"
+                ))
+            };
+            let index = vertex.extract::<WholeNumber>().map_err(wrong)?;
             let (vertex, place) = (
-                vertex.to_index(),
+                index.to_index(),
                 read_vector(&place, "a target of points")?,
             );
             Ok(SkinTarget { vertex, place })

@@ -17,12 +17,11 @@ use pyo3::types::PyString;
 /// Reads the start, the bones, the cost of turns and the metrics of a fit of a pose.
 pub(super) fn read_pose_fit<'py>(
     skeleton: &Skeleton,
-    (start, bones): (Option<&Bound<'py, PyAny>>, Option<List<Bound<'py, PyAny>>>),
+    (start, bones): (Option<&Bound<'py, PyAny>>, Option<&Bound<'py, PyAny>>),
     (turn_cost, metrics): (f64, Option<&Bound<'py, PyAny>>),
 ) -> PyResult<PoseFitSettings> {
     let start = start.map(read_pose).transpose()?;
-    let read = |List(bones)| bones.iter().map(|b| read_bone(skeleton, b)).collect();
-    let bones = bones.map(read).transpose()?;
+    let bones = bones.map(|bones| read_bones(skeleton, bones)).transpose()?;
     let metrics = metrics.map(read_metrics).transpose()?;
     Ok(PoseFitSettings {
         start,
@@ -42,10 +41,23 @@ fn read_metrics(object: &Bound<'_, PyAny>) -> PyResult<Vec<Mat3>> {
         .collect())
 }
 
+/// Reads a list of bones by their names or indices.
+pub(super) fn read_bones(skeleton: &Skeleton, bones: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let refused = |_| input_error("bones: expected a list of names or numbers of bones");
+    let List(bones) = bones.extract::<List<Bound<'_, PyAny>>>().map_err(refused)?;
+    bones.iter().map(|bone| read_bone(skeleton, bone)).collect()
+}
+
 /// Reads a bone by its name or index.
 pub(super) fn read_bone(skeleton: &Skeleton, bone: &Bound<'_, PyAny>) -> PyResult<u32> {
     if !bone.is_instance_of::<PyString>() {
-        return Ok(bone.extract::<WholeNumber>()?.to_index());
+        let refused = |_| {
+            let shown = bone.str().map(|s| s.to_string()).unwrap_or_default();
+            input_error(format!(
+                "bones: expected the name or the number of a bone, got {shown}"
+            ))
+        };
+        return Ok(bone.extract::<WholeNumber>().map_err(refused)?.to_index());
     }
     let name = text(bone)?;
     let found = skeleton.names().iter().position(|n| n == name);
@@ -75,7 +87,7 @@ pub(super) fn fit_pose<'py>(
     gravity: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text)] method: &str,
     start: Option<&Bound<'py, PyAny>>,
-    bones: Option<List<Bound<'py, PyAny>>>,
+    bones: Option<&Bound<'py, PyAny>>,
     progress: Option<Py<PyAny>>,
     #[pyo3(from_py_with = real)] turn_cost: f64,
     metrics: Option<&Bound<'py, PyAny>>,

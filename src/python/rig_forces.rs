@@ -65,11 +65,13 @@ pub(super) fn build_rig_forces(
 #[pyfunction]
 pub(super) fn rig_stiffness<'py>(
     py: Python<'py>,
-    rigs: List<PyRef<'py, PyRig>>,
+    rigs: &Bound<'py, PyAny>,
     body: &PyBody,
     controls: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    let refused = |_| input_error("rigs: expected a list of thew.Rig");
+    let List(rigs) = rigs.extract::<List<Bound<'_, PyAny>>>().map_err(refused)?;
+    let rigs: Vec<Rig> = read_rigs(rigs)?.iter().map(|rig| Rig::clone(rig)).collect();
     let controls = read_floats(controls, "controls (one for each rig)", &[Some(rigs.len())])?;
     let factors = run_detached(py, || {
         sum_stiffness(&rigs, &body.0, &controls.data).map_err(IntoPy::into_py)

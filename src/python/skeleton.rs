@@ -192,7 +192,7 @@ impl PySkeleton {
         skin_weights: &Bound<'py, PyAny>,
         targets: &Bound<'py, PyAny>,
         start: Option<&Bound<'py, PyAny>>,
-        bones: Option<List<Bound<'py, PyAny>>>,
+        bones: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = real)] turn_cost: f64,
         metrics: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {

@@ -74,7 +74,7 @@ enum Target {
 /// flesh [capell2006, §4.3].
 ///
 /// - `target[n,3]`: place of every vertex of the body's own surface, metres, world axes; or a `Surface` of any mesh (a scan), to whose nearest
-///   points the skin goes.
+///   points the skin goes. Some selected skin must be within a tenth of the body's size of it.
 /// - `select[n]`: 1 where the target counts, 0 where skin holds still. None: everywhere. `hold`: weight of unselected skin, a share.
 /// - `smoothness`: of the correction, without unit. None: the largest that leaves at most 0.01 of the start above what the lattice cannot show.
 /// - `steps`: samples on the way from rest to the pose. Each holds its share of the shape at its share of the pose. `control`: value of the

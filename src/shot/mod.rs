@@ -27,6 +27,7 @@
 //! There is one file, so that no part of the input of a job can be left behind. It holds the built body, so that every machine moves the same
 //! lattice. A machine reads nothing but the file, and all machines compute the same bits.
 
+mod follow;
 mod restarts;
 mod stored;
 #[cfg(test)]
@@ -171,7 +172,7 @@ impl Shot {
     /// surface, or with colliders whose motion ends before the poses do; modes of another body or a body without free flesh; cancellation by the
     /// progress.
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
-        let led = self.rig_forces(&|_: f64, stage: &str| progress.report(0.0, stage))?;
+        let led = self.driving_forces(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         self.finish_clip(self.simulate_with_forces(forces, progress)?, led.as_ref())
     }
@@ -232,8 +233,8 @@ impl Shot {
             _ => 0..shot.poses.len(),
         };
         let quietly = |_: f64, stage: &str| progress.report(0.0, stage);
-        let led = shots.iter().map(|shot| shot.rig_forces(&quietly));
-        let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
+        let led = shots.iter().map(|shot| shot.driving_forces(&quietly));
+        let led: Vec<Option<RigForces>> = led.collect::<Result<_, ShotError>>()?;
         let pins_of = |part: &Range<usize>| -> Vec<Vec<PinTrack>> {
             let of = |shot: &&Self| shot.pins.iter().map(|p| p.part(part)).collect();
             shots.iter().map(of).collect()
@@ -316,6 +317,26 @@ impl Shot {
             }
         }
         Ok((parts, frames))
+    }
+
+    /// Returns the forces of the rigs; `None` without rigs. Refuses rigs that make flesh firm with a method whose stiffness cannot change.
+    fn driving_forces(&self, progress: &dyn Progress) -> Result<Option<RigForces>, ShotError> {
+        let led = self.rig_forces(progress)?;
+        let method = self.settings.simulation.method;
+        let leading = led.as_ref().filter(|led| led.leads_stiffness());
+        let Some(leading) = leading.filter(|_| !method.follows_stiffness()) else {
+            return Ok(led);
+        };
+        for frame in 0..self.poses.len() {
+            let mut factors = vec![1.0; self.surfaces.body().lattice().cells().len()];
+            leading
+                .write_stiffness(frame, &mut factors)
+                .map_err(|sentence| ClipError::Forces { frame, sentence })?;
+            if factors.iter().any(|factor| *factor != 1.0) {
+                return Err(ClipError::from(SimulationError::StiffnessMethod { method }).into());
+            }
+        }
+        Ok(led)
     }
 
     /// Returns the forces of the rigs; `None` without rigs.

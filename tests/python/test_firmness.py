@@ -85,7 +85,19 @@ def test_firm_flesh_touches(body):
     assert dent(rigs=[rig], controls=on) > 1.5 * dent()
 
 
+def test_firm_rig_at_ease_goes_by_every_method(body):
+    """At control 0 a rig with firmness is as one without, also by methods whose stiffness cannot change."""
+    poses, firm = shapes.bent_poses(np.array([0.0, 0.1])), firm_rig()
+    for method, modes in (("modal", 4), ("blended", None), ("warped", None)):
+        keywords = {"method": method, "controls": np.zeros((2, 1)), "modes": modes}
+        plain, led = (thew.simulate(body, poses, 24.0, rigs=[r], **keywords) for r in (firm.with_firmness(0.0), firm))
+        np.testing.assert_array_equal(np.asarray(plain), np.asarray(led))
+    with pytest.raises(thew.InputError, match="'modal'"):
+        thew.simulate(body, poses, 24.0, rigs=[firm], controls=np.array([[0.0], [0.5]]), method="modal", modes=4)
+
+
 def test_bad_firmness_is_refused(body):
+    poses = shapes.bent_poses(np.array([0.0, 0.1]))
     sim = thew.Simulation(body)
     with pytest.raises(thew.InputError, match="one per cell"):
         sim.set_stiffness([1.0])
@@ -94,7 +106,7 @@ def test_bad_firmness_is_refused(body):
     with pytest.raises(thew.InputError, match="'modal'"):
         thew.Simulation(body, "modal", modes=3).set_stiffness(np.ones(len(body.lattice.cells)))
     with pytest.raises(thew.InputError, match="'blended'"):
-        thew.simulate(body, shapes.bent_poses(np.array([0.0, 0.1])), 24.0, method="blended", rigs=[firm_rig()])
+        thew.simulate(body, poses, 24.0, method="blended", rigs=[firm_rig()], controls=np.ones((2, 1)))
     shape = thew.fit_surface(
         body, shapes.bent_poses(np.array([0.2]))[0], body.surface.vertices * 1.01, gravity=(0.0, 0.0, 0.0)
     )

@@ -235,6 +235,8 @@ def test_template_of_sculpted_rig_is_none(arm, rig):
     np.testing.assert_allclose(2.0 * half, rig.forces(arm.body, 1.0), rtol=1e-12)
     with pytest.raises(thew.RigError, match="sculpted"):
         rig.frame(arm.body)
+    with pytest.raises(thew.RigError, match="of the kind 'sculpted', but a fit to points"):
+        thew.RigFit(arm.body, rig, POSE)  # before any points
     with pytest.raises(thew.RigError, match="sculpted"):
         thew.fit_rig(arm.body, rig, POSE, [(0, [0.0, 0.0, 0.0])])
 
@@ -265,6 +267,20 @@ def test_bad_input_is_a_sentence(arm, start, change, words):
     given = {"target": start + change.pop("shift", 0.0), **change}
     with pytest.raises(thew.InputError, match=words):
         thew.fit_surface(arm.body, POSE, **given)
+
+
+def test_scan_of_other_skin_is_refused(arm, start):
+    """A scan of the hand alone serves skin of the hand; of the shoulder, which it does not show, no rig is made."""
+    along = arm.vertices[:, 0]
+    hand = np.flatnonzero((along > 0.8)[arm.triangles].all(axis=1))
+    used, index = np.unique(arm.triangles[hand], return_inverse=True)
+    scan = thew.Surface(start[used] * 1.01, index.reshape(-1, 3))
+    with pytest.raises(thew.InputError, match=r"misses the selected skin: the nearest of it is 0\.\d+ m away"):
+        thew.fit_surface(arm.body, POSE, scan, select=along < 0.3)
+    assert thew.fit_surface(arm.body, POSE, scan, select=along > 0.85).kind == "sculpted"
+    # Skin that hardly counts must not be wanted elsewhere either.
+    with pytest.raises(thew.InputError, match="farther than the body"):
+        thew.fit_surface(arm.body, POSE, start + 1000.0, select=np.full(len(along), 1e-6))
 
 
 def test_far_scan_and_cancelled_fit(arm, start):

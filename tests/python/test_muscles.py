@@ -188,7 +188,7 @@ def test_bad_muscles_refused(arm, flexor):
     bump = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), one)
     with pytest.raises(thew.InputError, match="of the kind 'force', not a muscle"):
         thew.muscle_line(bump, arm.body)
-    with pytest.raises(thew.RigError, match="no template and no guide"):
+    with pytest.raises(thew.RigError, match="of the kind 'muscle', but a fit to points"):
         thew.RigFit(arm.body, flexor, shapes.bend(0.1)).fit([(0, [0.0, 0.0, 0.1])])
     text = thew.format_rigs([flexor])
     for wrong, words in [

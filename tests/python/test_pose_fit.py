@@ -199,6 +199,8 @@ def test_bad_features_refused(arm, arm_features):
         ((rest, weights, rest, np.eye(4)), "pose"),
         ((rest, weights, rest, None, ["nobody"]), "no bone 'nobody'"),
         ((rest, weights, rest, None, [7]), "no bone 7"),
+        ((rest, weights, rest, None, 7), "bones: expected a list"),
+        ((rest, weights, rest, None, [1.5]), "the number of a bone, got 1.5"),
     ]:
         with pytest.raises(thew.InputError, match=words):
             fit(*arguments)
@@ -207,6 +209,11 @@ def test_bad_features_refused(arm, arm_features):
         ([], "no points"),
         (good[:2], "at least three features"),
         ([*good, (10**6, [0.0, 0.0, 0.0])], "vertex 1000000"),
+        (
+            [good[0], (-3, [0.0, 0.0, 0.0])],
+            r"points\[1\]: the vertex must be a whole number that is not negative, but is -3",
+        ),
+        ([("hand", [0.0, 0.0, 0.0])], r"points\[0\]: the vertex must be"),
         ([*good, (0, [np.nan, 0.0, 0.0])], "finite"),
         ([good[0]] * 4, "in one place"),
     ]:

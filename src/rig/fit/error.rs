@@ -3,7 +3,7 @@
 
 use crate::dynamics::SimulationError;
 use crate::progress::Cancelled;
-use crate::rig::RigError;
+use crate::rig::{Rig, RigError};
 use crate::skeleton::SkeletonError;
 use crate::solve::lbfgsb::LbfgsbError;
 
@@ -26,6 +26,17 @@ pub enum RigFitError {
     /// The minimisation failed.
     #[error(transparent)]
     Minimise(#[from] LbfgsbError),
+    /// The rig has no template whose parameters could be fitted.
+    #[error(
+        "the rig '{rig}' is of the kind '{kind}', but a fit to points changes the parameters of a template: take a rig with a template, or fit_surface for a \
+         shape of the skin"
+    )]
+    Kind {
+        /// Name of the rig.
+        rig: String,
+        /// Name of its kind.
+        kind: &'static str,
+    },
     /// There are no points.
     #[error("there are no points to pull: name at least one vertex of the surface and its target")]
     NoPoints,
@@ -75,6 +86,16 @@ pub enum RigFitError {
         /// Name of the rig.
         rig: String,
     },
+}
+
+impl RigFitError {
+    /// Returns the error of a rig of a kind that no fit can change.
+    pub(super) fn kind_of(rig: &Rig) -> Self {
+        Self::Kind {
+            rig: rig.name().to_owned(),
+            kind: rig.kind().name(),
+        }
+    }
 }
 
 fn radius_note(is_radius: bool) -> &'static str {

@@ -38,7 +38,7 @@ pub use fitted::RigFitResult;
 pub use options::{NamedValues, RigFitSettings};
 pub use pose::fit_pose;
 
-use super::Rig;
+use super::{Rig, RigKind};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
@@ -80,6 +80,17 @@ pub struct RigFit {
 }
 
 impl RigFit {
+    /// Refuses a rig without a template, whose parameters no fit can find.
+    ///
+    /// # Errors
+    /// A sculpted rig, or a muscle.
+    pub fn check_kind(rig: &Rig) -> Result<(), RigFitError> {
+        match rig.kind() {
+            RigKind::Force(_) => Ok(()),
+            RigKind::Sculpted(_) | RigKind::Muscle(_) => Err(RigFitError::kind_of(rig)),
+        }
+    }
+
     /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`,
     /// N, rest axes).
     ///

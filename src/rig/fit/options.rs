@@ -175,7 +175,7 @@ impl ResolvedOptions {
                     field.max_update_change(),
                 )
             }
-            RigKind::Sculpted(_) | RigKind::Muscle(_) => return Err(RigError::NoTemplate.into()),
+            RigKind::Sculpted(_) | RigKind::Muscle(_) => return Err(RigFitError::kind_of(rig)),
         };
         let mut start: Vec<f64> = asked.clone();
         for (x, (lower, upper)) in start.iter_mut().zip(&bounds) {

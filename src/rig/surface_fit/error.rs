@@ -65,6 +65,17 @@ pub enum SurfaceFitError {
         /// Size of the body at the pose, m.
         size: f64,
     },
+    /// A target surface is near no selected skin.
+    #[error(
+        "the target surface misses the selected skin: the nearest of it is {distance:.3} m away, and none within {reach:.3} m, a tenth of the \
+         body's size: select the skin that the surface shows, or bring the surface to the body"
+    )]
+    Missed {
+        /// Distance of the nearest selected vertex, m.
+        distance: f64,
+        /// Largest distance allowed, m.
+        reach: f64,
+    },
     /// No part of a target surface faces the skin.
     #[error(
         "no part of the target surface faces the selected skin: turn its faces outward, or select other skin"

@@ -17,6 +17,9 @@ use rayon::prelude::*;
 const ROUNDS: usize = 10;
 /// Smoothness of the last round.
 const LAST_SMOOTHNESS: f64 = 0.03;
+/// Least distance of the selected skin from the surface, as a share of the body's size, from which the surface shows other skin: two hands'
+/// breadths of a person. A scan of the selected skin crosses it, or lies some centimetres off.
+const MAX_MISS: f64 = 0.1;
 /// Distance below which a vertex lies on the surface, as a share of the body's size.
 const TOUCHING: f64 = 1e-9;
 
@@ -58,8 +61,8 @@ impl NearestPoints<'_> {
             )?;
             let (matches, goal) = self.round_goal(&u);
             if round == 0 {
-                let whole = self.skin.goal(|v| matches[v].way, |_| 1.0);
-                self.skin.refuse_far(&whole, self.size)?;
+                self.skin.refuse_far(|v| matches[v].way, self.size)?;
+                self.refuse_missed(&matches)?;
             }
             if !matches.iter().any(|m| m.trust > 0.0) {
                 return Err(SurfaceFitError::Unmatched);
@@ -74,6 +77,17 @@ impl NearestPoints<'_> {
             u = system.solve(LAST_SMOOTHNESS.powf(share))?;
         }
         Ok(self.round_goal(&u).1)
+    }
+
+    /// Refuses a surface that no selected skin is near.
+    fn refuse_missed(&self, matches: &[Match]) -> Result<(), SurfaceFitError> {
+        let distances = self.skin.selected().map(|v| matches[v].way.norm());
+        let distance = distances.fold(f64::INFINITY, f64::min);
+        let reach = MAX_MISS * self.size;
+        match distance > reach {
+            true => Err(SurfaceFitError::Missed { distance, reach }),
+            false => Ok(()),
+        }
     }
 
     /// Returns the mean distance of the skin from the surface after a correction `u[nodes]`, with the weights of a goal, m.

@@ -71,6 +71,12 @@ impl<'a> PosedSkin<'a> {
         })
     }
 
+    /// Returns the vertices that are selected and belong to a face.
+    pub fn selected(&self) -> impl Iterator<Item = usize> {
+        let counted = |v: &usize| self.select[*v] > 0.0 && self.areas[*v] > 0.0;
+        (0..self.places.len()).filter(counted)
+    }
+
     /// Returns the goal of moving by `wish` where skin is selected, and of holding still elsewhere: weight `s + κ(1 − s)` per area, offset
     /// s times the wish. `trust` scales the weight of the selection, 0 to 1.
     pub fn goal(&self, wish: impl Fn(usize) -> Vec3, trust: impl Fn(usize) -> f64) -> SkinGoal {
@@ -97,17 +103,21 @@ impl<'a> PosedSkin<'a> {
         if let Some(vertex) = target.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
             return Err(SurfaceFitError::Target { vertex });
         }
-        let goal = self.goal(|v| target[v] - self.places[v], |_| 1.0);
-        self.refuse_far(&goal, size)?;
-        Ok(goal)
+        let wish = |v: usize| target[v] - self.places[v];
+        self.refuse_far(wish, size)?;
+        Ok(self.goal(wish, |_| 1.0))
     }
 
-    /// Refuses goals farther away than the body is large.
-    pub fn refuse_far(&self, goal: &SkinGoal, size: f64) -> Result<(), SurfaceFitError> {
-        let counted = |v: &usize| goal.weights[*v] > 0.0;
-        let distance = |v: usize| goal.offsets[v].norm();
-        let all = (0..goal.offsets.len()).filter(counted);
-        let farthest = all.max_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+    /// Refuses goals of selected skin farther away than the body is large.
+    pub fn refuse_far(
+        &self,
+        wish: impl Fn(usize) -> Vec3,
+        size: f64,
+    ) -> Result<(), SurfaceFitError> {
+        let distance = |v: usize| wish(v).norm();
+        let farthest = self
+            .selected()
+            .max_by(|a, b| distance(*a).total_cmp(&distance(*b)));
         match farthest.map(|vertex| (vertex, distance(vertex))) {
             Some((vertex, distance)) if distance > size => Err(SurfaceFitError::Far {
                 vertex,
