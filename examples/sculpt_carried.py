@@ -36,9 +36,7 @@ def main(how: Options) -> None:
     for build in persons.BUILDS:
         who = sculpted.person(build, ACROSS)
         with seconds.of(f"map to {build.name}, with the bodies' own anatomy"):
-            link = thew.Correspondence(
-                made.arm.body, who.body, bones=[(bone.name, bone.name) for bone in made.arm.figure.bones]
-            )
+            link = thew.Correspondence(made.arm.body, who.body)
         with seconds.of(f"rig carried to {build.name}"):
             rig = made.rig.retarget(link)
         with seconds.of(f"first forces on {build.name}"):
