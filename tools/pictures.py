@@ -64,7 +64,7 @@ WINDOW = (
     *(f"keyframed-{name}.png" for name in ("curves", "dopesheet", "model", "panel")),
     *("bake-dialog.png", "bake-helper-bones.png", "drag.png", "limb-handles.png", "panel.png"),
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
-    *("lattice-by-hand.jpg", "pin-short.jpg", "skeleton-by-clicking.jpg"),
+    *("belt.jpg", "lattice-by-hand.jpg", "pin-short.jpg", "skeleton-by-clicking.jpg"),
     *("copy-rigs.jpg", "rig-from-mesh.jpg", "sculpted-rig.jpg"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))

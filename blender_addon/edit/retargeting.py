@@ -50,6 +50,11 @@ class CharacterLink:
         self.here, self.there, self.pairs, self.names, self.swapped = here, there, list(pairs), names, swapped
         self.marked = marked
 
+    def joins(self, here: LimbOwner, there: LimbOwner) -> bool:
+        """Returns whether this is a link of the bodies of two characters as they are now."""
+        now = zip((self.here, self.there), (here, there), strict=True)
+        return all(mine.obj == other.obj and mine.flesh.body is other.flesh.body for mine, other in now)
+
     @cached_property
     def native(self) -> Any:
         """The `thew.Correspondence`."""

@@ -105,7 +105,10 @@ def preview_changed(obj: bpy.types.Object) -> None:
         return
     if not session.is_shown(obj) or poses.silence_depth:
         return
-    session.present(obj, flesh, bpy.context.scene)
+    if flesh.condition.pose is Pose.OTHER:  # one that was set by hand and not simulated stays in view
+        resting.show_settled(obj, flesh)
+    else:
+        session.present(obj, flesh, bpy.context.scene)
     jobs.note(obj, flesh)
     if flesh.condition.clip is Clip.BEHIND and not obj.thew.settled:
         setting_changed(obj)

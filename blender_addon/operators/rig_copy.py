@@ -80,8 +80,8 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
     colours: CollectionProperty(type=ThewPairColour, options={"SKIP_SAVE", "HIDDEN"})
     active_pair: IntProperty(name="Pair", description="Pair chosen in the list", options={"SKIP_SAVE", "HIDDEN"})
 
-    #: Choices whose map is shown, and (name, distance of the skins, fit) of each rig in words. The panel of the last operator shows none.
-    shown, errors = (), ()
+    #: Choices whose map is shown, its link, and (name, distance of the skins, fit) of each rig in words. The panel of the last operator has none.
+    shown, link, errors = (), None, ()
 
     def invoke(self, context, _event):
         """Shows the pairs of bones; without a window, copies at once."""
@@ -101,17 +101,27 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
             if (self.names, self.swap) != self.shown[:2]:
                 self.find_pairs(context, obj)
             elif self.choices() != self.shown:
-                self.show_map(context, obj, self.link_of(context, obj, given_pairs(self.pairs)))
+                known = self.link if self.has_map() else None
+                self.show_map(context, obj, known or self.link_of(context, obj, given_pairs(self.pairs)))
             else:
                 return False
         except EXPECTED_ERRORS as error:
             ghost_overlay.hide()
-            self.errors = [("", sentence(str(error)), "")]
+            self.link, self.errors = None, [("", sentence(str(error)), "")]
         return True
 
     def choices(self) -> tuple:
-        """Returns what the map that is shown depends on."""
-        return self.names, self.swap, self.landmarks, self.paint, given_pairs(self.pairs), self.pair_colours()
+        """Returns what the view shows: the choices of `map_choices` first, and then colours."""
+        return *self.map_choices(), self.paint, self.pair_colours()
+
+    def map_choices(self) -> tuple:
+        """Returns what the map depends on."""
+        return self.names, self.swap, self.landmarks, given_pairs(self.pairs)
+
+    def has_map(self) -> bool:
+        """Returns whether the link that is shown is that of the present choices."""
+        choices = self.map_choices()
+        return self.link is not None and self.shown[: len(choices)] == choices
 
     def pair_colours(self) -> dict[tuple[str, str], tuple[float, ...]]:
         """Returns the colours of the whole pairs of the table."""
@@ -162,7 +172,9 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
     def show_map(self, context, obj, link: CharacterLink) -> None:
         """Shows the mapped skin as a ghost, or in colours, and the bones of the pairs; finds each rig's error and fit."""
         depsgraph, colours = context.view_layer.depsgraph, self.pair_colours()
-        self.shown, self.errors = self.choices(), rig_errors(link)
+        if link is not self.link:
+            self.link, self.errors = link, rig_errors(link)
+        self.shown = self.choices()
         if self.paint == "NONE":
             ghost_overlay.show(obj, link.ghost(depsgraph))
         else:
@@ -186,8 +198,10 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         given, links = given_pairs(self.pairs), []
 
         def link_of(here: LimbOwner, there: LimbOwner) -> CharacterLink:
-            # The table has sides exchanged already.
-            links.append(CharacterLink(here, there, given, self.names, self.swap and not given, self.landmarks))
+            if self.has_map() and self.link.joins(here, there):
+                links.append(self.link)
+            else:  # the table has sides exchanged already
+                links.append(CharacterLink(here, there, given, self.names, self.swap and not given, self.landmarks))
             return links[0]
 
         report = limb_rigs.carry(context, source, obj, link_of)

@@ -60,6 +60,8 @@ class THEW_OT_rig_from_shape(RigEdit, bpy.types.Operator):
         if obj is not None and not self.properties.is_property_set("group") and regions.REGION in obj.vertex_groups:
             self.group = regions.REGION
         self.sculpt = sculpt.name if sculpt is not None else ""
+        if sculpt is None and not self.key:
+            self.key = active_key(obj)
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context):
@@ -101,3 +103,9 @@ class THEW_OT_rig_from_shape(RigEdit, bpy.types.Operator):
         if sculpt is None:
             obj.data.shape_keys.key_blocks[shape.name].mute = True  # it would act twice
         return text
+
+
+def active_key(obj: bpy.types.Object | None) -> str:
+    """Returns the name of the active shape key, so that the dialog shows it; empty for the basis and without keys."""
+    key = None if obj is None else obj.active_shape_key
+    return key.name if key is not None and key != key.id_data.reference_key else ""

@@ -113,8 +113,10 @@ def test_dialog_shows_pairs(scene):
             self.append(SimpleNamespace(colour=(), bl_rna=kind("colour")))
             return self[-1]
 
-    shown = SimpleNamespace(source=source.name, pairs=Rows(), colours=Colours(), layout=Layout(), errors=(), **choices)
-    for name in ("link_of", "find_pairs", "show_map", "choices", "pair_colours"):
+    shown = SimpleNamespace(
+        source=source.name, pairs=Rows(), colours=Colours(), layout=Layout(), errors=(), shown=(), link=None, **choices
+    )
+    for name in ("link_of", "find_pairs", "show_map", "choices", "map_choices", "has_map", "pair_colours"):
         setattr(shown, name, MethodType(getattr(operator, name), shown))
     shown.find_pairs(bpy.context, target)
     pairs = [(pair.source, pair.target) for pair in shown.pairs]
@@ -133,9 +135,14 @@ def test_dialog_shows_pairs(scene):
     apart = np.linalg.norm(lines.reshape(-1, 1, 3) - skin, axis=2).min(axis=1)
     assert apart.max() < 0.05 * size_of(skin)  # the offsets of the flesh are less
     assert not operator.check(shown, bpy.context)
+    first = shown.link
+    shown.colours[0].colour = (0.0, 0.25, 1.0)
+    assert operator.check(shown, bpy.context) and shown.link is first  # other colours need no other map
+    assert sum(colour == (0.0, 0.25, 1.0, 1.0) for _, colour, _ in overlay.bone_drawings()) == 2
     shown.pairs[1].target, shown.pairs[2].target = "Head", ""
     assert operator.check(shown, bpy.context)
     ((moved, _, _),) = overlay.drawings()
+    assert shown.link is not first and first.joins(*owners(source, target)) and not first.joins(*owners(target, source))
     assert np.abs(moved - lines).max() > 0.05 * size_of(skin)
     operator.cancel(shown, bpy.context)
     assert not overlay.drawings() and not overlay.bone_drawings()

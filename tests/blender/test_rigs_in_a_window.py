@@ -95,6 +95,24 @@ def test_driven_rig_follows_pose(rigged_character):
     assert rig.samples[1].sliders.strength == pytest.approx(0.5 * full)
 
 
+def test_preview_switch_keeps_pose(rigged_character):
+    """Rest Pose Preview, switched on or off in a pose without keys, shows that pose and its rigs, and not those of the frame."""
+    body, armature, *_ = rigged_character
+    assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+    tick()
+    before = evaluated_positions(body)
+    head = armature.pose.bones["Head"]
+    head.rotation_mode = "XYZ"
+    head.rotation_euler.x = 1.0
+    bpy.context.view_layer.update()
+    posed = evaluated_positions(body)
+    assert flesh_of(body).condition.pose.name == "OTHER" and np.abs(posed - before).max() > 1e-3
+    for settled in (True, False):
+        body.thew.settled = settled
+        np.testing.assert_allclose(evaluated_positions(body), posed, atol=1e-5)
+        assert flesh_of(body).condition.pose.name == "OTHER"
+
+
 def test_playback_with_rig_edits_nothing(rigged_character, monkeypatch):
     """Playback with a keyed rig edits nothing and requests no update."""
     body, _, _, rig = rigged_character

@@ -52,6 +52,16 @@ def test_key_becomes_rig(body):
     assert np.linalg.norm(moved[swollen], axis=1).min() > 0.02
 
 
+def test_dialog_names_active_key(body):
+    """The dialog shows the name of the key that becomes a rig: the active one, unless it is the basis."""
+    active_key = part("operators.sculpt").active_key
+    assert active_key(None) == active_key(body) == ""
+    add_key(body)
+    assert active_key(body) == "Swell"
+    body.active_shape_key_index = 0
+    assert active_key(body) == ""
+
+
 def test_sculpt_at_pose_becomes_rig(body):
     """A sculpted copy of the skin at the pose gives the same rig as its way from the skin."""
     settle(body)

@@ -59,6 +59,22 @@ def pins(save):
     save("pin-short.jpg", camera.crop(camera.view3d()["area"])[80:, 260:])
 
 
+def belt(save):
+    """Takes a belt around the belly in a walk: the ring of skin that a bone holds, and the foldout. The lattice is fine enough for its furrow."""
+    body = yield from stage.add_biped("walk", cells=20)
+    bpy.context.scene.frame_set(1)
+    edit(bpy.ops.thew.pin_belt, bone="spine", girth=0.8)
+    edit(bpy.ops.thew.simulate)
+    yield from stage.wait_until_ready(body)
+    bpy.context.scene.frame_set(BELTED)
+    camera.look((0.0, 0.0, 0.74), 2.0, -25.0)
+    Foldouts.open("Pin")
+    yield from stage.wait_until_updated()
+    yield from stage.wait_until_drawn()
+    yield from stage.wait_until_still()
+    save("belt.jpg", camera.crop(camera.view3d()["area"])[80:, 260:])
+
+
 def _vertex_near(body, place) -> int:
     """Returns the vertex of a mesh nearest to a place at rest."""
     places = np.empty(3 * len(body.data.vertices), np.float32)
@@ -66,6 +82,8 @@ def _vertex_near(body, place) -> int:
     return int(np.argmin(np.linalg.norm(places.reshape(-1, 3) - np.array(place), axis=1)))
 
 
+#: Frame at which the belt is seen.
+BELTED = 14
 #: Joints of our biped that are clicked one after the other, as the bones whose heads or tails they are; a repeated one goes on from there.
 CLICKED = (
     ("hips", "head"), ("chest", "head"), ("head", "head"), ("head", "tail"), ("chest", "head"), ("upperarm.L", "head"),
@@ -100,4 +118,4 @@ def clicking(save):
     yield from mouse.press("ESC")
 
 
-STORIES = (lattice, pins, clicking)
+STORIES = (lattice, pins, belt, clicking)
