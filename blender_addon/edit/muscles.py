@@ -2,7 +2,8 @@
 """Muscles of a character: the large ones, found by shape, or one between two bones; and their drivers by their own length.
 
 A muscle led by its own length contracts as far as a bend of its joint brings its ends together. The driver reads the turn of one bone; its
-curve maps the turn to the share of the muscle's contraction by which its ends are nearer than at rest.
+curve maps the turn to the share of the muscle's contraction by which its ends are nearer than at rest. It is zero for turns the other way: the straight
+line between the ends of a triceps passes through a strongly bent elbow and gets shorter, but the muscle, which lies around it, does not.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ def drive(obj: bpy.types.Object, flesh, rig: ThewRig, bone: str = "") -> str:
             f"No bend of a joint between its ends makes the muscle “{rig.name}” shorter: key its control, or drive it by an angle"
         )
     _, joint, hinge = best
-    values = np.clip(shortening(native, flesh, armature, joint, hinge, TURNS) / contraction, 0.0, 1.0)
+    shorter = shortening(native, flesh, armature, joint, hinge, TURNS)
+    # The hinge's positive turns shorten the muscle at first.
+    values = np.where(TURNS > 0.0, np.clip(shorter / contraction, 0.0, 1.0), 0.0)
     axis = "X" if abs(hinge[0]) >= abs(hinge[2]) else "Z"
     angles = [drivers.angle_of(Quaternion(hinge, float(turn)), axis) for turn in TURNS]
     drivers.drive_along(rig, armature, joint, axis, list(zip(angles, values.tolist(), strict=True)))

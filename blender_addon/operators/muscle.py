@@ -22,7 +22,7 @@ class THEW_OT_rig_muscle(QuickJob, bpy.types.Operator):
     bl_label = "Add Muscle"
     bl_description = (
         "Add a muscle on each side of the character: it contracts between two places on bones and bulges at constant "
-        "volume, led by its own length. Experimental: bulges are modest"
+        "volume, led by its own length"
     )
 
     muscle: option(EnumProperty, "Muscle", "Muscle to add", items=muscles.PRESETS, default="BICEPS")

@@ -78,13 +78,11 @@ def make_native(rig: ResolvedRig, body: Any, place: MetricSpace) -> tuple[Any, s
 
 
 def weakening_note(name: str, native: Any, kept: Any) -> str:
-    """Returns the note that a rig is weakened because flesh would fold; "" if it is not. A muscle, which has no strength, contracts as
-    far as flesh bears.
-    """
-    share = 1.0
+    """Returns the note that a rig is weakened because flesh would fold; "" if it is not. It tells of a strength, or of a muscle's contraction."""
+    share, name_of_amount = 1.0, "contraction" if native.kind == "muscle" else "strength"
     for control, wanted in native.samples or [(None, native.parameters())]:
-        if wanted.get("strength"):
-            share = min(share, kept.parameters(control)["strength"] / wanted["strength"])
+        if wanted.get(name_of_amount):
+            share = min(share, kept.parameters(control)[name_of_amount] / wanted[name_of_amount])
     if share > MIN_FULL_STRENGTH:
         return ""
     return f"The rig “{name}” does {percent(share)} of what it is set to: flesh would fold beyond."

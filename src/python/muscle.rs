@@ -16,15 +16,15 @@ use std::sync::Arc;
 /// Largest number of points of a line.
 const MAX_POINTS: usize = 1_000_000;
 
-/// Returns a rig of a muscle between two places on bones. Its belly gets shorter and wider so that its flesh at rest keeps its volume.
+/// Returns a rig of a muscle between two places on bones. Its belly gets wider, and as much shorter as its volume at rest stays.
 ///
 /// - `origin`, `insertion`: its ends; the tilt of the guides does not count.
 /// - `radius`: in its middle, metres; it narrows to its ends.
-/// - `contraction` c: share by which its belly gets shorter, −0.5 to 0.7; it gets 1/√(1 − c) times as wide, or as far as no flesh is pressed flat.
+/// - `contraction` c: −0.5 to 0.7. Its belly gets 1/√(1 − c) times as wide, as that of a free muscle that shortens by c, or as far as no flesh is pressed flat.
 /// - `bow`: distance of its middle from the straight line between its ends, away from the bones, metres.
 /// - `samples`: as of `Rig`. None: no contraction at control 0 and the whole at 1.
 ///
-/// Its forces sum to no force and no torque. Raises RigError.
+/// Bones bear what its forces do not balance. Raises RigError.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 #[pyo3(signature = (origin, insertion, radius, contraction=0.3, bow=0.0, samples=None, name="Muscle"))]

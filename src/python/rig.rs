@@ -6,7 +6,7 @@ use super::arrays::{
 };
 use super::body::PyBody;
 use super::correspond::PyCorrespondence;
-use super::errors::{IntoPy, input_error, run_detached};
+use super::errors::{IntoPy, input_error, run_detached, warn};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
 use super::rig_samples::read_samples;
@@ -232,6 +232,8 @@ impl PyRig {
     /// - `functions[nodes]`, bool: the `functions` of all rigs of a simulation with `adapt="rigs"` together. A sculpted rig then makes its shape
     ///   in its own ones, and acts on these and the given ones, so that shapes of several rigs add up. None: it acts on all functions.
     ///
+    /// A muscle that would press flesh flat contracts less, and warns (RuntimeWarning).
+    ///
     /// The forces of a sculpted rig are those that bring this body's skin to its shapes. They are computed at the first call and kept for
     /// the last body.
     ///
@@ -253,19 +255,24 @@ impl PyRig {
             PyResult::Ok(flags.data.iter().map(|&flag| flag != 0.0).collect())
         });
         let among: Option<Vec<bool>> = among.transpose()?;
-        let forces = run_detached(py, || {
+        let (forces, lowered) = run_detached(py, || {
             let control = gamma.unwrap_or(f64::INFINITY);
             let forces = match &among {
                 Some(among) => self.0.forces_among(&body.0, control, &eta, among),
                 None => self.0.forces_at_control(&body.0, control, &eta),
             };
-            forces.map_err(IntoPy::into_py)
+            let lowered = self.0.lowered_contraction(&body.0, &eta);
+            let both = forces.and_then(|forces| Ok((forces, lowered?)));
+            both.map_err(IntoPy::into_py)
         })?;
+        if let Some(lowered) = lowered {
+            warn(py, &lowered.sentence(self.0.name()))?;
+        }
         Ok(from_points(py, &forces))
     }
 
     /// Returns which functions of a body the rig needs, bool [nodes]: all of level 0, and finer ones where coarser ones leave the skin far from
-    /// its shapes, or that a template's field meets at a sample. Simulations with `adapt="rigs"` activate them while the rig acts.
+    /// its shapes, or that a template's field or the points of a muscle meet at a sample. Simulations with `adapt="rigs"` activate them while the rig acts.
     ///
     /// Raises RigError where the guide's bone or face, or a bone of a sculpted rig, is missing.
     fn functions<'py>(
@@ -356,8 +363,8 @@ impl PyRig {
     }
 
     /// Returns the rig with the strengths at which its `peak_displacements` on a body are `displacements[s]`, metres. None in it: that
-    /// strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
-    /// and RigError where bones hold all the flesh in reach.
+    /// strength stays. A muscle gets the contractions that reach them. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
+    /// and RigError where bones hold all the flesh in reach, or where no contraction of a muscle reaches a distance.
     fn with_peak_displacements(
         &self,
         py: Python<'_>,
@@ -376,7 +383,7 @@ impl PyRig {
     }
 
     /// Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
-    /// `simulate` pushes with these. A sculpted rig, which acts at its poses and not at rest, comes back as it is. Raises RigError.
+    /// `simulate` pushes with these. Of a muscle the contraction is clamped. A sculpted rig, which acts at its poses and not at rest, comes back as it is. Raises RigError.
     fn clamped(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
             let made = self.0.with_clamped_strengths(&body.0, progress);

@@ -32,15 +32,17 @@ pub struct RigCompliance {
     pub strengths: (f64, f64),
 }
 
-/// A sample whose strength was lowered to keep flesh from folding.
+/// A sample whose strength, or whose muscle's contraction, was lowered to keep flesh from folding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoweredStrength {
     /// Control of the sample. `None`: the rig has no samples.
     pub control: Option<f64>,
-    /// Former strength, N/m³.
+    /// Former strength, N/m³, or contraction.
     pub from: f64,
-    /// New strength, N/m³.
+    /// New strength, N/m³, or contraction.
     pub to: f64,
+    /// `true`: a muscle's contraction.
+    pub is_contraction: bool,
 }
 
 impl LoweredStrength {
@@ -50,6 +52,11 @@ impl LoweredStrength {
             .control
             .map_or(String::new(), |c| format!(" at control {c}"));
         let Self { from, to, .. } = self;
+        if self.is_contraction {
+            return format!(
+                "rig '{rig}'{at}: a contraction of {from:.3} would fold flesh, so {to:.3} is used instead"
+            );
+        }
         format!(
             "rig '{rig}'{at}: the strength of {from:.3e} N/m³ would fold flesh, so {to:.3e} N/m³ is used instead"
         )
@@ -86,9 +93,7 @@ impl Rig {
         let line = body.static_displacements(&forces)?;
         let still = vec![Vec3::zeros(); line.len()];
         let (least, most) = unfolded_range(body.elements(), &still, &line);
-        let embedding = body.embedding();
-        let far = (0..embedding.len()).map(|i| embedding.position(i, &line).norm());
-        let moved = far.fold(0.0, f64::max);
+        let moved = skin_peak(body, &line);
         let moved = if moved > FIXED_SKIN_TOLERANCE * body.size() {
             moved
         } else {
@@ -114,17 +119,22 @@ impl Rig {
         let states = self.sample_states();
         let per_strength = self.state_compliances(body, &states, progress)?;
         let each = states.iter().zip(per_strength);
-        Ok(each
-            .map(|((_, eta), c)| eta[self.strength_index()] * c)
-            .collect())
+        each.map(|((_, eta), c)| self.peak_at(body, eta, c))
+            .collect()
+    }
+
+    /// Returns the peak displacement at η, m, of a rig that moves the skin by `c` m per strength; that of a muscle is measured.
+    fn peak_at(&self, body: &Body, eta: &[f64], c: f64) -> Result<f64, RigError> {
+        let linear = eta[self.strength_index()] * c;
+        Ok(self.muscle_peak(body, eta)?.unwrap_or(linear))
     }
 
     /// Returns the rig with the strengths at which its [`peak_displacements`](Self::peak_displacements) on a body are
-    /// `displacements`, m. `None` keeps a strength.
+    /// `displacements`, m. `None` keeps a strength. A muscle gets the contractions that reach them.
     ///
     /// # Errors
     /// Numbers of displacements and samples that differ; errors of [`compliance`](Self::compliance); a displacement that is not
-    /// finite, or not zero where bones hold all flesh in reach.
+    /// finite, or not zero where bones hold all flesh in reach; a distance that no contraction of a muscle reaches.
     pub fn with_peak_displacements(
         &self,
         body: &Body,
@@ -151,10 +161,13 @@ impl Rig {
             match *wanted {
                 None => continue,
                 // A state that moves nothing and is to move nothing stays.
-                Some(wanted) if wanted == eta[self.strength_index()] * c => continue,
+                Some(wanted) if wanted == self.peak_at(body, eta, c)? => continue,
                 Some(0.0) => eta[self.strength_index()] = 0.0,
                 Some(_) if c <= 0.0 => return Err(RigError::Held),
-                Some(wanted) => eta[self.strength_index()] = wanted / c,
+                Some(wanted) => {
+                    let contraction = self.contraction_for_peak(body, eta, wanted)?;
+                    eta[self.strength_index()] = contraction.unwrap_or(wanted / c);
+                }
             }
         }
         self.with_sample_states(states)
@@ -162,7 +175,7 @@ impl Rig {
 
     /// Returns the rig with strengths limited so that, by itself and at rest, it presses no flesh of a body flat, and
     /// the lowered samples. States between samples, with interpolated strength and position, are not checked. Sculpted rigs act at poses of
-    /// their own, not at rest, and the contraction of muscles is bounded; both are returned as they are.
+    /// their own, not at rest, and are returned as they are. Of muscles the contraction is lowered.
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
@@ -171,7 +184,7 @@ impl Rig {
         body: &Body,
         progress: &dyn Progress,
     ) -> Result<(Self, Vec<LoweredStrength>), RigError> {
-        if let RigKind::Sculpted(_) | RigKind::Muscle(_) = self.kind() {
+        if let RigKind::Sculpted(_) = self.kind() {
             return Ok((self.clone(), Vec::new()));
         }
         let mut states = self.sample_states();
@@ -184,16 +197,20 @@ impl Rig {
             if from == 0.0 {
                 continue;
             }
-            let (least, most) = match self.compliance(body, eta) {
-                Ok(compliance) => compliance.strengths,
+            let to = match self.unfolding_strength(body, eta) {
                 Err(RigError::Outside) => continue,
-                Err(error) => return Err(error),
+                to => to?,
             };
-            let to = from.clamp(least, most);
             if to != from {
                 eta[at] = to;
                 let control = self.samples().get(i).map(|s| s.control);
-                lowered.push(LoweredStrength { control, from, to });
+                let is_contraction = matches!(self.kind(), RigKind::Muscle(_));
+                lowered.push(LoweredStrength {
+                    control,
+                    from,
+                    to,
+                    is_contraction,
+                });
             }
         }
         let rig = match lowered.is_empty() {
@@ -201,6 +218,41 @@ impl Rig {
             false => self.with_sample_states(states)?,
         };
         Ok((rig, lowered))
+    }
+
+    /// Returns to what the contraction of a muscle at η is lowered so that it presses no flesh of a body at rest flat; `None` for one that is not lowered, for a
+    /// muscle outside the flesh, and for other rigs.
+    ///
+    /// # Errors
+    /// Errors of [`forces`](Self::forces).
+    pub fn lowered_contraction(
+        &self,
+        body: &Body,
+        eta: &[f64],
+    ) -> Result<Option<LoweredStrength>, RigError> {
+        if !matches!(self.kind(), RigKind::Muscle(_)) {
+            return Ok(None);
+        }
+        let to = match self.unfolding_strength(body, eta) {
+            Err(RigError::Outside) => return Ok(None),
+            to => to?,
+        };
+        let from = eta[self.strength_index()];
+        Ok((to != from).then_some(LoweredStrength {
+            control: None,
+            from,
+            to,
+            is_contraction: true,
+        }))
+    }
+
+    /// Returns the strength of η, N/m³, or the contraction of a muscle, limited so that the rig presses no flesh of a body at rest flat.
+    fn unfolding_strength(&self, body: &Body, eta: &[f64]) -> Result<f64, RigError> {
+        if let RigKind::Muscle(muscle) = self.kind() {
+            return muscle.bearable_contraction(body, eta);
+        }
+        let (least, most) = self.compliance(body, eta)?.strengths;
+        Ok(eta[self.strength_index()].clamp(least, most))
     }
 
     /// Returns the rig without its samples.
@@ -296,4 +348,11 @@ impl Rig {
         let each = (0..found.len()).map(|i| nearest(i).ok_or(RigError::Outside));
         each.collect()
     }
+}
+
+/// Returns the largest displacement of a vertex of a body's own surface in a field `[nodes]`, m.
+pub(in crate::rig) fn skin_peak(body: &Body, field: &[Vec3]) -> f64 {
+    let embedding = body.embedding();
+    let far = (0..embedding.len()).map(|i| embedding.position(i, field).norm());
+    far.fold(0.0, f64::max)
 }

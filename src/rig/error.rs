@@ -188,6 +188,18 @@ pub enum RigError {
         "bones hold all the flesh that the template reaches, so that no strength moves the skin: make it larger, or move it"
     )]
     Held,
+    /// No contraction of a muscle moves the skin that far.
+    #[error(
+        "a muscle that contracts by {contraction:.3}, as far as flesh bears, moves the skin by {most:.3e} m, not by {wanted:.3e} m: give it a larger radius, or ask for less"
+    )]
+    Unreachable {
+        /// Displacement passed, m.
+        wanted: f64,
+        /// Largest displacement, m.
+        most: f64,
+        /// Its contraction.
+        contraction: f64,
+    },
     /// The number of displacements differs from the number of samples.
     #[error("there are {expected} samples but {given} displacements: give one for each")]
     Displacements {

@@ -32,8 +32,8 @@ impl Rig {
 
     /// Returns the forces of [`forces_at_control`](Self::forces_at_control) for motions in which only some functions of a body with finer levels
     /// are active: `among[nodes]` flags those of all rigs together ([`functions`](Self::functions)). A sculpted rig makes its shape in its own
-    /// functions, and acts on these and the flagged ones, so that shapes of several rigs add up. A template acts on the functions that its field
-    /// meets.
+    /// functions, and acts on these and the flagged ones, so that shapes of several rigs add up. A template and a muscle act on the functions that
+    /// they meet.
     ///
     /// # Errors
     /// Errors of [`forces_at_control`](Self::forces_at_control); flags of another number.
@@ -55,7 +55,8 @@ impl Rig {
     }
 
     /// Returns the flag of each function of a body, `[nodes]`: whether the rig needs it. Those of level 0 always act. Finer ones are chosen so
-    /// that the skin comes nearly as near to a sculpted shape as with all of them; a template needs those that its field meets at a sample.
+    /// that the skin comes nearly as near to a sculpted shape as with all of them; a template needs those that its field meets at a sample, a muscle
+    /// those that its points and the skin around it reach.
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces), except for a template outside the flesh.

@@ -145,6 +145,19 @@ def test_muscle_faults_are_told(body):
     assert "has no template" in refusal(bpy.ops.thew.rig_pull, points="[[0, [0, 0, 1]]]")
 
 
+def test_lowered_contraction_is_noted(body):
+    """A muscle that would press flesh flat says how much of its contraction it has; one that would not says nothing."""
+    rig = add_muscle(body, driven=False)
+    settle(body)
+    assert rig.note == rig.problem == ""
+    for sample in (*rig.samples, rig):
+        group = getattr(sample, "sliders", sample)
+        group.radius *= 4.0
+    rig.samples[1].sliders.contraction = 0.7
+    settle(body)
+    assert "% of what it is set to: flesh would fold" in rig.note and rig.problem == ""
+
+
 def test_selected_bones_become_ends(body):
     """Two bones that are selected in pose mode are the ends, the active one that of the insertion."""
     armature = body.modifiers["Armature"].object

@@ -2,6 +2,7 @@
 """Muscles: rigs between two places on bones, found on real characters, and their bulges at constant volume."""
 
 import tomllib
+import warnings
 
 import glb
 import numpy as np
@@ -73,7 +74,7 @@ def outward(found, rig, line):
 
 
 def test_muscle_bulges_outwards(fleshed):
-    """Skin over the belly of every muscle moves away from the bone, most of all there, and the belly gets shorter."""
+    """Skin over the belly of every muscle moves away from the bone and hardly along it, none moves far, and the belly gets shorter."""
     indices, weights = fleshed.body.lattice.embed_surface(fleshed.surface)
     seen = 0
     for name, rig in fleshed.muscles.items():
@@ -89,7 +90,9 @@ def test_muscle_bulges_outwards(fleshed):
         )
         if over.any():
             seen += 1
-            assert (skin[over] @ out).mean() > 0.05 * radius, name
+            assert (skin[over] @ out).mean() > 0.08 * radius, name
+            assert np.abs(skin[over] @ chord).mean() < 0.1 * radius * np.linalg.norm(chord), name
+        assert np.linalg.norm(skin, axis=1).max() < 0.6 * radius, name
         ends = fleshed.body.lattice.embed(line[[5, 11], :3])
         first, last = (np.einsum("k,kj->j", w, moved[np.maximum(i, 0)]) for i, w in zip(*ends, strict=True))
         assert (last - first) @ chord < 0.0, name
@@ -165,6 +168,34 @@ def test_muscle_parameters(arm, flexor):
     assert again == flexor and "Flexor" in repr(again)
     assert flexor.compliance(arm.body) > 0.0 and flexor.check(arm.body) == []
     assert flexor.clamped(arm.body) == flexor
+
+
+def test_contraction_for_a_distance(arm, flexor):
+    """A muscle is given the contraction that moves the skin by a distance, and refused one that no contraction reaches."""
+    found = flexor.with_peak_displacements(arm.body, [None, 0.004])
+    moved = thew.Equilibrium(arm.body).solve(rest_forces=found.forces(arm.body, 1.0), gravity=[0.0, 0.0, 0.0])
+    skin = np.asarray(arm.body.shown(moved)) - arm.body.surface.vertices
+    assert np.linalg.norm(skin, axis=1).max() == pytest.approx(0.004, rel=1e-4)
+    assert found.peak_displacements(arm.body) == pytest.approx([0.0, 0.004], rel=1e-8)
+    with pytest.raises(thew.RigError, match="give it a larger radius, or ask for less"):
+        flexor.with_peak_displacements(arm.body, [None, 1.0])
+
+
+def test_lowered_contraction_is_told(arm, flexor):
+    """A contraction that would press flesh flat is lowered, with a warning and in the warnings of a clip; others pass in silence."""
+    thick = thew.muscle(*flexor.ends, radius=0.3, contraction=0.7, name="Thick")
+    with pytest.warns(RuntimeWarning, match="rig 'Thick': a contraction of 0.700 would fold flesh"):
+        forces = thick.forces(arm.body, 1.0)
+    kept = thick.clamped(arm.body)
+    assert 0.0 < kept.parameters()["contraction"] < 0.7
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(kept.forces(arm.body, 1.0), forces)
+        flexor.forces(arm.body)
+    rest = np.tile(np.eye(4), (2, len(arm.skeleton.names), 1, 1))
+    (said,) = thew.simulate(arm.body, rest, 24.0, rigs=[thick]).warnings
+    assert "rig 'Thick' at control 1: a contraction" in said
+    assert thew.simulate(arm.body, rest, 24.0, rigs=[flexor]).warnings == []
 
 
 def test_bad_muscles_refused(arm, flexor):

@@ -30,7 +30,7 @@ const RADIUS_PARAMETER: Parameter = Parameter {
     name: "radius",
     kind: ParameterKind::Radius,
     label: "Radius",
-    doc: "Distance from its middle that the field reaches",
+    doc: "Distance from its middle that the field, or the muscle, reaches",
     default: 0.1,
     range: (0.0, 1.0),
 };

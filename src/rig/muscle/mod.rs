@@ -6,6 +6,7 @@
 //! | `tube` | the spindle: its line, its share at a point |
 //! | `contraction` | generalised forces of a contraction, at which the volume stays |
 //! | `fit` | displacements of flesh nearest to wanted ones |
+//! | `peak` | contractions at which skin moves by a given distance |
 //! | `presets` | the muscles of a character's limbs and chest, found by shape |
 //!
 //! The origin and the insertion are places at bones, each with the numbers of a bone guide. The line between them bows away from the bones. Forces
@@ -14,6 +15,7 @@
 
 mod contraction;
 mod fit;
+mod peak;
 mod presets;
 #[cfg(test)]
 mod tests;
@@ -98,7 +100,7 @@ const SPEC: Spec = Spec {
             name: "contraction",
             kind: ParameterKind::Share,
             label: "Contraction",
-            doc: "Share of its length by which the muscle's belly gets shorter; negative stretches it",
+            doc: "Contraction c: the muscle's belly gets 1/√(1 − c) times as wide; negative makes it thinner",
             default: 0.3,
             range: (0.0, 0.5),
         },
@@ -106,7 +108,7 @@ const SPEC: Spec = Spec {
             name: "radius",
             kind: ParameterKind::Radius,
             label: "Radius",
-            doc: "Distance from its middle that the field reaches",
+            doc: "Distance from its middle that the field, or the muscle, reaches",
             default: 0.1,
             range: (0.0, 1.0),
         },
@@ -282,11 +284,26 @@ impl MuscleRig {
         })
     }
 
+    /// Returns the contraction up to that of η at which no flesh of a body at rest is pressed flat: the one with which [`forces`](Self::forces) are made.
+    pub(super) fn bearable_contraction(&self, body: &Body, eta: &[f64]) -> Result<f64, RigError> {
+        let response = self.response(body, eta)?;
+        Ok(match &*response {
+            Some(response) => response.bearable_contraction(body, eta[0]),
+            None => eta[0],
+        })
+    }
+
     /// Returns the response of a body's flesh to the muscle of a shape; that of the last one is kept.
     fn response(&self, body: &Body, eta: &[f64]) -> Result<Arc<Option<MuscleResponse>>, RigError> {
         let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let tube = self.tube(body, eta)?;
-        let (identity, shape) = (Arc::downgrade(body.identity()), eta[1..].to_vec());
+        self.check(eta)?;
+        let own = self.parameters();
+        let shape = match is_same_shape(&own[1..], &eta[1..]) {
+            true => own[1..].to_vec(),
+            false => eta[1..].to_vec(),
+        };
+        let tube = self.tube(body, &[&eta[..1], &shape].concat())?;
+        let identity = Arc::downgrade(body.identity());
         if let Some(known) = &*lock()
             && known.body.ptr_eq(&identity)
             && known.shape == shape
@@ -375,6 +392,13 @@ pub fn muscles(body: &Body) -> Vec<Rig> {
         Rig::muscle(name, muscle, samples).ok()
     };
     presets.filter_map(rig).collect()
+}
+
+/// Returns whether parameters differ by no more than the rounding of an interpolation between equal samples, for which no new response is made.
+fn is_same_shape(own: &[f64], eta: &[f64]) -> bool {
+    const ROUNDING: f64 = 1e-14;
+    let mut each = own.iter().zip(eta);
+    each.all(|(a, b)| (a - b).abs() <= ROUNDING * a.abs())
 }
 
 /// Returns the nine parameters.

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::body::fixture::BarOptions;
+use crate::progress::Silent;
 use crate::skeleton::Affine;
 use nalgebra::{Isometry3, Point3, Rotation3, Vector3};
 
@@ -121,35 +122,53 @@ fn muscle_bulges_at_constant_volume() {
     }
 }
 
-/// A turned and moved body has the turned forces, and one s times as large s² times the forces.
+/// Between equal samples the shape is the muscle's own, to the bit, so that its response is made once.
 #[test]
-fn forces_are_covariant() {
+fn controls_share_a_response() {
+    let body = bar(false).build();
+    let muscle = muscle(&body, &bar(false), 0.3);
+    let rig = Rig::muscle("biceps", muscle.clone(), muscle.full_samples()).unwrap();
+    for control in [0.1, 0.37, 0.7, 0.9] {
+        let eta = rig.parameters(control);
+        let mut own = muscle.parameters();
+        own[0] = eta[0];
+        assert_eq!(rig.forces(&body, &eta), rig.forces(&body, &own));
+    }
+}
+
+/// A turned and moved body moves as the plain one, turned; and one s times as large has s² times the forces.
+#[test]
+fn muscles_are_covariant() {
     let plain = bar(false);
     let body = plain.build();
     let expected = forces(&body, &muscle(&body, &plain, 0.3));
+    let moved = body.static_displacements(&expected).unwrap();
+    let largest = |field: &[Vec3]| field.iter().map(|f| f.norm()).fold(0.0, f64::max);
+    // Voxels do not turn with the body. In the plain one faces of cells lie in their planes, which shifts flesh between cells by half a voxel.
     let frame = Isometry3::new(Vector3::new(3.0, -1.0, 0.5), Vector3::new(0.7, -0.4, 1.1));
-    let turned = BarOptions {
+    let options = BarOptions {
         frame,
         ..bar(false)
     };
-    let large = BarOptions {
+    let turned = options.build();
+    let turn: Rotation3<f64> = frame.rotation.into();
+    let found = forces(&turned, &muscle(&turned, &options, 0.3));
+    let found = turned.static_displacements(&found).unwrap();
+    for (f, e) in found.iter().zip(&moved) {
+        let off = (f - turn * e).norm();
+        assert!(off < 0.01 * largest(&moved), "{off} of {}", largest(&moved));
+    }
+    // They grow with it.
+    let options = BarOptions {
         length: 16.0,
         half: 2.0,
         ..bar(false)
     };
-    let turn: Rotation3<f64> = frame.rotation.into();
-    // Voxels do not turn with the body, but grow with it: they are a tenth of the radius wide, and give 0.013.
-    for (options, turn, scale, most) in [
-        (turned, turn, 1.0, 0.02),
-        (large, Rotation3::identity(), 100.0, 1e-6),
-    ] {
-        let body = options.build();
-        let found = forces(&body, &muscle(&body, &options, 0.3));
-        let size = expected.iter().map(|f| f.norm()).fold(0.0, f64::max);
-        for (f, e) in found.iter().zip(&expected) {
-            let off = (f / scale - turn * e).norm();
-            assert!(off < most * size, "{off} of {size}");
-        }
+    let large = options.build();
+    let found = forces(&large, &muscle(&large, &options, 0.3));
+    for (f, e) in found.iter().zip(&expected) {
+        let off = (f / 100.0 - e).norm();
+        assert!(off < 1e-6 * largest(&expected), "{off}");
     }
 }
 
@@ -265,4 +284,126 @@ fn tension_is_contraction_in_the_muscle() {
         let stretched = muscle.tension(&body, &eta).unwrap();
         assert!(stretched.iter().all(|&t| t == 0.0));
     }
+}
+
+/// Skin over the belly rises as a free muscle widens, `r (1/√(1 − c) − 1)` on the mean, and slides along less than it rises.
+#[test]
+fn skin_over_the_belly_rises() {
+    for (hexahedra, contraction) in [(false, 0.3), (true, 0.3), (false, 0.5), (true, -0.2)] {
+        let options = bar(hexahedra);
+        let body = options.build();
+        let muscle = muscle(&body, &options, contraction);
+        let q = body.static_displacements(&forces(&body, &muscle)).unwrap();
+        // The skin at +x, over the middle two fifths.
+        let embedding = body.embedding();
+        let x = body.surface().vertices();
+        let over = |v: &usize| x[*v].x > 0.19 && (x[*v].z - 0.775).abs() < 0.17;
+        let seen: Vec<Vec3> = (0..x.len())
+            .filter(over)
+            .map(|v| embedding.position(v, &q))
+            .collect();
+        assert!(seen.len() > 2);
+        let mean = |of: fn(&Vec3) -> f64| seen.iter().map(of).sum::<f64>() / seen.len() as f64;
+        let free = 0.09 * (1.0 / (1.0 - contraction).sqrt() - 1.0);
+        let rise = mean(|u| u.x) / free;
+        assert!(rise > 0.5 && rise < 1.5, "{hexahedra} {contraction} {rise}");
+        let slide = mean(|u| u.z.abs()) / free.abs();
+        assert!(slide < 0.5 * rise, "{hexahedra} {contraction} {slide}");
+    }
+}
+
+/// Below the size of voxels that cells need, a muscle takes no more points, and its field shrinks with its radius.
+#[test]
+fn thin_muscles_take_few_points() {
+    let options = bar(false);
+    let body = options.build();
+    let plain = muscle(&body, &options, 0.3);
+    let of_radius = |radius: f64| {
+        let values = [0.3, radius, 0.02];
+        MuscleRig::new(plain.origin.clone(), plain.insertion.clone(), values).unwrap()
+    };
+    let count = |muscle: &MuscleRig| {
+        let tube = muscle.tube(&body, &muscle.parameters()).unwrap();
+        let bricks = tube.resolved(&body).bricks(&body);
+        bricks.iter().map(|b| b.points().len()).sum::<usize>()
+    };
+    let [thin, thinner] = [4e-4, 2e-4].map(of_radius);
+    assert!(count(&thinner) <= count(&plain), "{}", count(&thinner));
+    let [one, half] = [&thin, &thinner].map(|m| forces(&body, m));
+    let size = one.iter().map(|f| f.norm()).fold(0.0, f64::max);
+    assert!(size > 0.0);
+    for (a, b) in one.iter().zip(&half) {
+        assert!((a * 0.5 - b).norm() < 1e-3 * size);
+    }
+}
+
+/// A rig of the muscle with another contraction moves the skin as far as asked, either way; what no contraction reaches is refused.
+#[test]
+fn contraction_is_found_for_a_distance() {
+    let options = bar(false);
+    let body = options.build();
+    let muscle = muscle(&body, &options, 0.3);
+    let rig = Rig::muscle("biceps", muscle.clone(), muscle.full_samples()).unwrap();
+    let ask = |wanted: f64| rig.with_peak_displacements(&body, &[None, Some(wanted)], &Silent);
+    for wanted in [0.03, 0.01, -0.01] {
+        let found = ask(wanted).unwrap();
+        assert_eq!(found.samples()[0], rig.samples()[0]);
+        let peak = found.peak_displacements(&body, &Silent).unwrap()[1];
+        assert!((peak / wanted - 1.0).abs() < 1e-8, "{peak} {wanted}");
+        // By the forces themselves.
+        let eta = &found.samples()[1].parameters;
+        assert!(eta[0] * wanted > 0.0);
+        let q = body.static_displacements(&rig.forces(&body, eta).unwrap());
+        let far = crate::rig::compliance::skin_peak(&body, &q.unwrap());
+        assert!((far / wanted.abs() - 1.0).abs() < 1e-8, "{far} {wanted}");
+    }
+    let Err(RigError::Unreachable {
+        wanted,
+        most,
+        contraction,
+    }) = ask(1.0)
+    else {
+        panic!("reached");
+    };
+    assert!(wanted == 1.0 && most < 0.2 && most > 0.03);
+    assert!(contraction > 0.3 && contraction <= CONTRACTIONS.1);
+}
+
+/// A contraction that would press flesh flat is lowered, and told; a modest one stays.
+#[test]
+fn folding_contraction_is_lowered() {
+    let options = bar(false);
+    let body = options.build();
+    let plain = muscle(&body, &options, 0.3);
+    let with = |contraction: f64, radius: f64| {
+        let values = [contraction, radius, 0.02];
+        let muscle = MuscleRig::new(plain.origin.clone(), plain.insertion.clone(), values).unwrap();
+        Rig::muscle("biceps", muscle.clone(), muscle.full_samples()).unwrap()
+    };
+    let (same, lowered) = with(0.3, 0.09)
+        .with_clamped_strengths(&body, &Silent)
+        .unwrap();
+    assert!(lowered.is_empty() && same == with(0.3, 0.09));
+    let strong = with(0.7, 0.3);
+    let (kept, lowered) = strong.with_clamped_strengths(&body, &Silent).unwrap();
+    let [one] = lowered[..] else {
+        panic!("{lowered:?}")
+    };
+    assert_eq!((one.control, one.from), (Some(1.0), 0.7));
+    assert!(one.to > 0.05 && one.to < 0.7 && one.is_contraction);
+    assert_eq!(one.to, kept.samples()[1].parameters[0]);
+    let sentence = one.sentence("biceps");
+    assert!(
+        sentence.contains("a contraction of 0.700 would fold flesh"),
+        "{sentence}"
+    );
+    // The forces were, and are, those of the lowered contraction.
+    let at = |rig: &Rig| rig.forces(&body, &rig.samples()[1].parameters).unwrap();
+    assert_eq!(at(&strong), at(&kept));
+    assert!(
+        kept.with_clamped_strengths(&body, &Silent)
+            .unwrap()
+            .1
+            .is_empty()
+    );
 }

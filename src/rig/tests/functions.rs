@@ -222,3 +222,34 @@ fn template_needs_functions_in_its_field() {
             .all(|(a, own)| *own == (a < coarse))
     );
 }
+
+/// A muscle needs the functions that its points and the skin around it reach, and acts on no others. Functions that do not act hold the skin back somewhat.
+#[test]
+fn muscle_needs_functions_in_its_reach() {
+    let (body, _) = bumped();
+    let coarse = body.basis().coarse_len();
+    let place = |bone: u32, along: f64| MusclePlace {
+        bone: BoneRef::Index(bone),
+        values: [along, 0.0, 0.05],
+    };
+    let muscle = MuscleRig::new(place(0, 0.6), place(1, 0.4), [0.3, 0.03, 0.0]).unwrap();
+    let rig = Rig::muscle("biceps", muscle, Vec::new()).unwrap();
+    let flags = rig.functions(body).unwrap();
+    let finer = flags[coarse..].iter().filter(|own| **own).count();
+    assert!(finer > 0 && finer < (flags.len() - coarse) / 2, "{finer}");
+    let eta = rig.own_parameters();
+    let forces = rig.forces_among(body, 1.0, &eta, &flags).unwrap();
+    assert_eq!(forces, rig.forces(body, &eta).unwrap());
+    for (a, f) in forces.iter().enumerate() {
+        assert!(flags[a] || *f == Vec3::zeros());
+    }
+    let still = skin(body, None, Adaptation::None);
+    let some = skin(body, Some(&forces), Adaptation::Rigs);
+    let all = skin(body, Some(&forces), Adaptation::None);
+    let far = |a: &[Vec3], b: &[Vec3]| {
+        let each = a.iter().zip(b).map(|(a, b)| (a - b).norm());
+        each.fold(0.0, f64::max)
+    };
+    let (moved, missed) = (far(&all, &still), far(&all, &some));
+    assert!(moved > 1e-3 && missed < 0.25 * moved, "{missed} of {moved}");
+}
