@@ -32,16 +32,19 @@ MAX_POSE_MISS = 2e-3
 #: millimetre a metre. What flesh adds is small beside the skin's way, so that each fit leaves a tenth of the last one's change.
 POSE_FITS, POSE_TOLERANCE = 8, 1e-4
 
-#: Rounds of nearest points on a surface, and the weight of a clicked feature beside one of these points: clicks are off by a centimetre.
-REFINEMENTS, FEATURE_WEIGHT = 8, 0.3
+#: Largest number of rounds of nearest points on a surface, and the weight of a clicked feature beside one of these points: clicks are off by
+#: a centimetre.
+REFINEMENTS, FEATURE_WEIGHT = 16, 0.3
 #: Cost of a turn by 1 rad from the start, and from the pose of the last round. With a tenth of these, 11 features that are off by 6 mm turn a
 #: bone by 40°; the true turns are met to 6° on the mean by both.
 FIRST_COST, FURTHER_COST = 1e-2, 1e-3
 #: Weight of distances along the surface, beside those across it.
 SLIDE = 0.02
-#: Cosine between normals from which two skins face alike, and distance over the median beyond which a point is left out, as where the
-#: surface has a hole.
-MIN_FACING, FAR_POINTS = 0.5, 3.0
+#: Cosine between normals from which two skins face alike.
+MIN_FACING = 0.5
+#: Distance beyond which a point is left out, as where the surface has a hole: over the median, and at first in sizes, so that limbs on
+#: which no feature was clicked are found too; it shrinks by a factor from round to round.
+FAR_POINTS, FIRST_REACH, NARROWER = 3.0, 0.08, 0.8
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class PoseEdit:
         chosen, clicked = features.choose_features(rest, weights), np.tile(np.eye(3), (len(vertices), 1, 1))
         self.turn(vertices, targets, clicked, FIRST_COST)
         best, pose = np.inf, self.stand.pose
-        for _ in range(REFINEMENTS):
+        for turn in range(REFINEMENTS):
             shown = self.shown()
             nearest, away, faces = (np.asarray(each) for each in native.closest_point(shown[chosen]))
             normals, skin = surface.normals()[faces], Picker(shown, stand.rest.triangles)
@@ -152,7 +155,8 @@ class PoseEdit:
             if not facing.any() or away[facing].mean() >= best:
                 break
             best, pose = away[facing].mean(), self.stand.pose
-            kept = facing & (away <= FAR_POINTS * np.median(away[facing]))
+            reach = max(FAR_POINTS * np.median(away[facing]), FIRST_REACH * NARROWER**turn * stand.size)
+            kept = facing & (away <= reach)
             across = normals[kept][:, :, None] * normals[kept][:, None] + SLIDE * np.eye(3)
             self.turn(
                 np.concatenate([vertices, chosen[kept]]), np.concatenate([targets, nearest[kept]]),
@@ -241,20 +245,7 @@ def displayed_at_rest(stand: PosedCharacter, resting: RestingFlesh) -> np.ndarra
 
 def fit(stand: PosedCharacter, posed: PosedMesh, steps: int, select: np.ndarray | None, view_layer) -> Any:
     """Returns the native rig that brings the resting flesh, as it is shown at the present pose, to a posed mesh."""
-    native = None
-    for method in dict.fromkeys(
-        (sculpting.statics(stand.flesh)[0], "warped")
-    ):  # a linear fit where the flesh's own does not converge
-        native = fit_by(stand, posed, steps, select, sculpting.resting_flesh(stand, view_layer, method))
-        if native.report.left < native.report.start:
-            break
-    return native
-
-
-def fit_by(
-    stand: PosedCharacter, posed: PosedMesh, steps: int, select: np.ndarray | None, resting: RestingFlesh
-) -> Any:
-    """Returns the native rig that brings resting flesh to a posed mesh, by the method of its balance."""
+    resting = sculpting.resting_flesh(stand, view_layer)
     place = stand.flesh.place
     shown, wanted = displayed_at_rest(stand, resting), place.points(posed.surface.vertices)
     beside = shown - resting.positions

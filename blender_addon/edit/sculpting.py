@@ -118,10 +118,9 @@ def statics(flesh) -> tuple[str, Any]:
     return settings.method if settings.method in FITTED_METHODS else "warped", settings.simulation.gravity
 
 
-def resting_flesh(stand: PosedCharacter, view_layer, method: str = "") -> RestingFlesh:
-    """Returns the flesh in balance at the present pose, pushed by the rigs at their controls; `method`: another one than its own."""
-    flesh, (own, gravity) = stand.flesh, statics(stand.flesh)
-    method = method or own
+def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
+    """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
+    flesh, (method, gravity) = stand.flesh, statics(stand.flesh)
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
     others = flesh.rig_forces(stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)

@@ -61,6 +61,12 @@ impl SkinGoal {
         }
     }
 
+    /// Returns the weighted sum of `value` over the vertices.
+    pub fn sum(&self, value: impl Fn(usize) -> f64) -> f64 {
+        let counted = self.weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
+        counted.map(|(v, w)| w * value(v)).sum()
+    }
+
     /// Returns the mean distance of the skin from its goals after a correction `u[nodes]`, m.
     pub fn distance(&self, embedding: &Embedding, u: &[Vec3]) -> f64 {
         self.mean(|v| embedding.position(v, u) - self.offsets[v])

@@ -2,7 +2,9 @@
 //! Flesh in balance at a pose, and what it does under the forces of a correction.
 //!
 //! Corrections are those of linear flesh, which the warped method is. Other methods respond otherwise to the same forces. There the wish takes
-//! up what the balance misses, `d ← d + (d₀ − E u)`, in a few rounds; each costs a balance and a factorisation.
+//! up what the balance misses, `d ← d + σ (d₀ − E u)` from d = 0, in a few rounds; each costs a balance and a factorisation. σ is 1 at first, then
+//! what would have been best along the way of the last round: flesh can overshoot where bones are bent and cells nearly flat, and give way
+//! less where it is far strained. A round that brings the skin no nearer is undone.
 
 use super::error::SurfaceFitError;
 use super::settings::SurfaceFitSettings;
@@ -15,8 +17,15 @@ use crate::rig::sculpted::correction::{CorrectionSystem, SkinGoal};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
-/// Rounds of compensation. On a bump of 2 cm on an arm the second leaves hardly more than the fourth.
-const ROUNDS: usize = 3;
+/// Largest number of rounds.
+const ROUNDS: usize = 8;
+/// Bounds of the share σ after a round that came nearer: flesh that gives way less than linear flesh takes more than the whole.
+const MIN_SHARE: f64 = 0.05;
+/// See [`MIN_SHARE`].
+const MAX_SHARE: f64 = 4.0;
+/// Gain of a round, as a share of what it leaves, below which no other follows. On a bump of 2 cm on an arm the second round leaves hardly
+/// more than the fourth.
+const MIN_GAIN: f64 = 0.02;
 
 /// A body in balance at a pose without the rig, with other rigs.
 pub(super) struct BalancedFlesh<'a> {
@@ -70,7 +79,8 @@ impl<'a> BalancedFlesh<'a> {
         Ok(places.map(|((q, x), p)| (q + x) - p).collect())
     }
 
-    /// Returns the wish with which the flesh comes nearest to a goal, and sets its correction.
+    /// Returns the wish with which the flesh comes nearest to a goal, and sets its correction. The skin comes no farther from the goal than
+    /// it is without.
     pub fn compensated_goal(
         &mut self,
         system: &mut CorrectionSystem,
@@ -78,29 +88,50 @@ impl<'a> BalancedFlesh<'a> {
         correction: &mut SmoothCorrection,
         progress: &dyn Progress,
     ) -> Result<SkinGoal, SurfaceFitError> {
-        let mut best = goal.clone();
         if self.settings.method == Method::Warped {
-            return Ok(best);
+            return Ok(goal.clone());
         }
         let embedding = self.balance.body().embedding().clone();
-        let mut nearest = f64::INFINITY;
-        let (mut wish, mut u) = (goal.clone(), correction.u.clone());
-        for round in 0..=ROUNDS {
+        let still = vec![Vec3::zeros(); self.positions.len()];
+        let nothing = SkinGoal {
+            offsets: vec![Vec3::zeros(); goal.offsets.len()],
+            ..goal.clone()
+        };
+        let whole = std::mem::replace(&mut correction.u, still.clone());
+        let mut nearest = goal.distance(&embedding, &still);
+        let (mut best, mut moved, mut share) = (nothing, still, 1.0);
+        for round in 0..ROUNDS {
             report_progress(progress, 0.5, "following the flesh")?;
-            let moved = self.response(system, u.clone(), progress)?;
-            let left = goal.distance(&embedding, &moved);
-            if left >= nearest {
-                break;
-            }
-            (nearest, best, correction.u) = (left, wish.clone(), u);
-            if round == ROUNDS {
-                break;
-            }
+            let missed = |v: usize| goal.offsets[v] - embedding.position(v, &moved);
+            let mut wish = best.clone();
             for (v, offset) in wish.offsets.iter_mut().enumerate() {
-                *offset += goal.offsets[v] - embedding.position(v, &moved);
+                *offset += missed(v) * share;
             }
-            system.set_goal(&wish);
-            u = system.solve(correction.smoothness)?;
+            let u = if round == 0 {
+                whole.clone()
+            } else {
+                system.set_goal(&wish);
+                system.solve(correction.smoothness)?
+            };
+            let response = self.response(system, u.clone(), progress)?;
+            let way = |v: usize| embedding.position(v, &response) - embedding.position(v, &moved);
+            let reached =
+                goal.sum(|v| missed(v).dot(&way(v))) / goal.sum(|v| way(v).norm_squared());
+            let left = goal.distance(&embedding, &response);
+            if left >= nearest || !reached.is_finite() {
+                share *= if reached > 0.0 {
+                    reached.clamp(0.1, 0.5)
+                } else {
+                    0.5
+                };
+                continue;
+            }
+            let is_enough = nearest - left < MIN_GAIN * left && share >= 0.5;
+            (nearest, best, moved, correction.u) = (left, wish, response, u);
+            if is_enough {
+                break;
+            }
+            share = (share * reached).clamp(MIN_SHARE, MAX_SHARE);
         }
         Ok(best)
     }

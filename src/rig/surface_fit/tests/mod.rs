@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Surface fits of a bar of flesh: the bound, smoothness, samples on the way, covariance, selections, surfaces of other meshes, refusals.
+//! Surface fits of a bar of flesh: the bound, smoothness, samples on the way, covariance, selections, surfaces of other meshes.
+
+mod methods;
+mod refusals;
 
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -34,9 +37,13 @@ fn bent(bar: &BarOptions, angle: f64) -> Pose {
 
 /// Returns the places of the skin in balance at a pose.
 fn skin(body: &Arc<Body>, pose: &Pose, forces: Option<&[Vec3]>) -> Vec<Vec3> {
+    skin_by(Method::Warped, body, pose, forces)
+}
+
+/// Returns the places of the skin in balance at a pose by a method.
+fn skin_by(method: Method, body: &Arc<Body>, pose: &Pose, forces: Option<&[Vec3]>) -> Vec<Vec3> {
     let gravity = SurfaceFitSettings::default().gravity;
-    let q =
-        crate::dynamics::equilibrium(body, pose, None, forces, gravity, Method::Warped).unwrap();
+    let q = crate::dynamics::equilibrium(body, pose, None, forces, gravity, method).unwrap();
     let p: Vec<Vec3> = q
         .iter()
         .zip(body.rest_shape())
@@ -95,6 +102,15 @@ fn forces(rig: &Rig, body: &Body, control: f64) -> Vec<Vec3> {
         .unwrap()
 }
 
+/// Returns the root of the mean square distance of a skin from places, by the areas at rest, m.
+fn distance(body: &Body, from: &[Vec3], to: &[Vec3]) -> f64 {
+    let skin = body.surface();
+    let areas = crate::geometry::moments::vertex_areas(skin.vertices(), skin.triangles());
+    let each = from.iter().zip(to).zip(&areas);
+    let sum: f64 = each.map(|((p, t), w)| w * (p - t).norm_squared()).sum();
+    (sum / areas.iter().sum::<f64>()).sqrt()
+}
+
 fn norm(v: &[Vec3]) -> f64 {
     v.iter().map(Vec3::norm_squared).sum::<f64>().sqrt()
 }
@@ -129,15 +145,7 @@ fn forces_reach_target() {
     assert!(report.start > 0.01 && report.left < 0.1 * report.start);
     let reached = skin(&body, &pose, Some(&forces(&rig, &body, 1.0)));
     let start = skin(&body, &pose, None);
-    let weights = crate::geometry::moments::vertex_areas(
-        body.surface().vertices(),
-        body.surface().triangles(),
-    );
-    let rms = |from: &[Vec3]| {
-        let each = from.iter().zip(&target).zip(&weights);
-        let sum: f64 = each.map(|((p, t), w)| w * (p - t).norm_squared()).sum();
-        (sum / weights.iter().sum::<f64>()).sqrt()
-    };
+    let rms = |from: &[Vec3]| distance(&body, from, &target);
     assert!((rms(&reached) - report.left).abs() < 1e-6 * report.start);
     assert!((rms(&start) - report.start).abs() < 1e-9 * report.start);
     // Control 0 has no effect, and one half a half.
@@ -408,137 +416,4 @@ fn forces_belong_to_each_body() {
             .unwrap(),
         rig
     );
-}
-
-/// Targets and settings that cannot be fitted are refused with their place.
-#[test]
-fn unfit_input_is_refused() {
-    let bar = bar();
-    let body = bar.build();
-    let pose = bent(&bar, ANGLE);
-    let target = swollen(&bar, &body);
-    let good = SurfaceFitSettings::default();
-    let refused = |target: &[Vec3], settings: &SurfaceFitSettings| {
-        fit(&body, &pose, target, settings).unwrap_err()
-    };
-    let changed = |v: usize, to: Vec3| {
-        let mut target = target.clone();
-        target[v] = to;
-        refused(&target, &good)
-    };
-    assert!(matches!(
-        refused(&target[1..], &good),
-        SurfaceFitError::Count { what: "target", .. }
-    ));
-    assert_eq!(
-        changed(7, Vec3::new(0.0, f64::NAN, 0.0)),
-        SurfaceFitError::Target { vertex: 7 }
-    );
-    assert!(matches!(
-        changed(7, Vec3::new(0.0, 9.0, 0.0)),
-        SurfaceFitError::Far { vertex: 7, .. }
-    ));
-    let n = target.len();
-    let selected = |select: Vec<f64>| {
-        refused(
-            &target,
-            &SurfaceFitSettings {
-                select: Some(select),
-                ..good.clone()
-            },
-        )
-    };
-    assert_eq!(selected(vec![0.0; n]), SurfaceFitError::NothingSelected);
-    assert!(matches!(
-        selected(vec![1.0; n + 1]),
-        SurfaceFitError::Count {
-            what: "selection",
-            ..
-        }
-    ));
-    assert!(matches!(
-        selected(vec![1.5; n]),
-        SurfaceFitError::Selection { vertex: 0, .. }
-    ));
-    assert!(matches!(
-        selected(vec![f64::NAN; n]),
-        SurfaceFitError::Selection { vertex: 0, .. }
-    ));
-    for settings in [
-        SurfaceFitSettings {
-            hold: -0.1,
-            ..good.clone()
-        },
-        SurfaceFitSettings {
-            smoothness: Some(0.0),
-            ..good.clone()
-        },
-        SurfaceFitSettings {
-            steps: 0,
-            ..good.clone()
-        },
-        SurfaceFitSettings {
-            control: 0.0,
-            ..good.clone()
-        },
-        SurfaceFitSettings {
-            tolerance: f64::NAN,
-            ..good.clone()
-        },
-    ] {
-        assert!(matches!(
-            refused(&target, &settings),
-            SurfaceFitError::Range { .. }
-        ));
-    }
-    let linear = SurfaceFitSettings {
-        method: Method::Linear,
-        ..good.clone()
-    };
-    assert!(matches!(
-        refused(&target, &linear),
-        SurfaceFitError::Method { .. }
-    ));
-    let short = SurfaceFitSettings {
-        rest_forces: Some(vec![Vec3::zeros()]),
-        ..good.clone()
-    };
-    assert!(matches!(
-        refused(&target, &short),
-        SurfaceFitError::Simulation(SimulationError::Length { .. })
-    ));
-    let stop = |_: f64, _: &str| false;
-    let cancelled = fit_surface(&body, &pose, SurfaceTarget::Vertices(&target), &good, &stop);
-    assert!(matches!(cancelled, Err(SurfaceFitError::Cancelled(_))));
-}
-
-/// A rig of another skeleton names the bone, and nothing of a template can be asked of it.
-#[test]
-fn foreign_and_template_uses_are_refused() {
-    let bar = bar();
-    let body = bar.build();
-    let rig = fitted_swelling(&bar, &body);
-    let text = crate::rig::format_rigs(std::slice::from_ref(&rig)).unwrap();
-    let foreign = crate::rig::parse_rigs("rigs", &text.replace("\"lower\"", "\"tail\"")).unwrap();
-    let error = foreign[0].forces(&body, &[1.0]).unwrap_err();
-    assert_eq!(
-        error,
-        RigError::ForeignBone {
-            name: "tail".into()
-        }
-    );
-    assert!(foreign[0].check(&body)[0].contains("'tail'"));
-    assert_eq!(rig.place(&body, &[1.0]).unwrap_err(), RigError::NoTemplate);
-    assert_eq!(rig.template(), None);
-    let sample = Sample {
-        control: 0.0,
-        parameters: vec![1.0],
-    };
-    assert!(matches!(
-        rig.with_samples(vec![sample]),
-        Err(RigError::SculptSamples {
-            expected: 2,
-            given: 1
-        })
-    ));
 }
