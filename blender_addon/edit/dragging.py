@@ -9,7 +9,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import session
+from ..live import rig_actions, session
 from ..logic.drag import TIME_STEP, ModalDrag, StepClock, status_line, wanted_displacement
 from ..logic.errors import Refusal
 from ..logic.modal import METHOD
@@ -47,7 +47,9 @@ class SkinDrag:
         self.clock, self.held = StepClock(), -1  # the vertex under the mouse
         self._before = session.visible_offsets(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
-        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, RigAction(flesh.rig_forces(obj, controls)))
+        still, amplitudes = flesh.balance_at(
+            stand.maps, stand.mesh, RigAction(rig_actions.forces(flesh, obj, controls))
+        )
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
         settings = flesh.build_settings.with_damping(flesh.body)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..live import rig_actions
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
@@ -64,7 +65,7 @@ class SkinPull:
             stand.pose,
             gravity=flesh.build_settings.simulation.gravity,
             method=flesh.build_settings.static_method,
-            rest_forces=flesh.rig_forces(obj, self.controls, without=index),
+            rest_forces=rig_actions.forces(flesh, obj, self.controls, without=index),
         )
         self.found = dict(self.first)
         self.offsets = self.balance(self.first)

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..live import rig_actions
 from ..logic import sculpted_rigs
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -122,7 +123,7 @@ def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
     """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
     flesh, (method, gravity) = stand.flesh, statics(stand.flesh)
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
-    others = flesh.rig_forces(stand.obj, controls)
+    others = rig_actions.forces(flesh, stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)
     balance.set_pose(stand.pose)
     balance.solve(rest_forces=others, gravity=gravity)

@@ -13,7 +13,6 @@ nothing here is saved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -39,7 +38,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
-from . import contact
+from . import contact, rig_actions
 from .build_settings import BuildSettings, hash_of
 from .events import report_event
 from .partial_motion import PartialMotion
@@ -127,6 +126,7 @@ class Flesh(BuildStages):
     # latest results, by the hash of their inputs
     _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
+    tense: rig_actions.TenseCells = field(default_factory=rig_actions.TenseCells)
     _bare: tuple[bytes, Any] = (b"", None)  # balance without loads in a pose, and the skin's folds there, metres
     _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
@@ -300,7 +300,7 @@ class Flesh(BuildStages):
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_action`; `with_contact`: solves contact, up to seconds where something
+        `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_actions`; `with_contact`: solves contact, up to seconds where something
         touches, else parts folds only; `collided`: colliders at one pose.
         """
         return self._rest(maps, mesh, rigs, with_contact, collided).offsets
@@ -343,7 +343,7 @@ class Flesh(BuildStages):
         read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
-            rigs = self.rig_action(obj, motion.controls[index] if read else None)
+            rigs = rig_actions.at_rest(self, obj, motion.controls[index] if read else None)
             collided = motion.colliders.at_poses(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], rigs, collided=collided)
 
@@ -352,54 +352,6 @@ class Flesh(BuildStages):
             return shape(index)
         # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
-
-    def rig_action(self, obj: bpy.types.Object, controls: np.ndarray | None) -> RigAction:
-        """Returns what all rigs do to flesh at rest, drafts included: forces, by their functions where flesh adapts to rigs, and firmness.
-
-        `controls`: see `rig_forces`.
-        """
-        forces = self.rig_forces(obj, controls, settled=True)
-        acting = [(native, control) for _, native, control in self._acting(obj, controls) if native.firmness * control]
-        if not acting:
-            return RigAction(forces)
-        natives, values = zip(*acting, strict=True)
-        return RigAction(forces, core().rig_stiffness(natives, self.body, values))
-
-    def rig_forces(
-        self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1, settled: bool = False
-    ) -> np.ndarray | None:
-        """Returns the generalised forces [nodes, 3] of all rigs at their controls, drafts included; None when none pushes.
-
-        `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
-        `without`: the index of a rig to leave out. `settled`: those for `settled_at`, where flesh may adapt to rigs.
-        """
-        if not len(rigs := obj.thew.rigs):
-            return None
-        self.refresh_rigs(obj)
-        own = self.pushing.functions() if settled and self.build_settings.simulation.adapt == "rigs" else None
-        total = None
-        for resolved, native, control in self._acting(obj, controls):
-            if resolved.index == without:
-                continue
-            try:
-                rig = rigs[resolved.index]
-                push = pushers.forces(rig, native, control, self.body, self.place.metres_per_unit, own)
-            except core().ThewError as error:
-                rigging.store_problems(
-                    obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}
-                )
-                continue
-            total = push if total is None else total + push
-        return total
-
-    def _acting(self, obj: bpy.types.Object, controls: np.ndarray | None) -> Iterator[tuple[Any, Any, float]]:
-        """Yields each placed rig: as resolved, as native one, and its control."""
-        for resolved in self.rigs:
-            native = self.pushing.natives.get(resolved.index)
-            if native is not None:
-                held = resolved.control is not None or controls is None
-                control = obj.thew.rigs[resolved.index].control if held else controls[resolved.index]
-                yield resolved, native, float(control)
 
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Places the native rigs again if their inputs have changed; quick otherwise."""

@@ -20,7 +20,7 @@ from ..saved import restarts
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, pins, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
-from . import building, contact, joint_simulation, keyframed, riding, session, skin, validity
+from . import building, contact, joint_simulation, keyframed, riding, rig_actions, session, skin, validity
 from .build_settings import BuildSettings
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
@@ -195,7 +195,9 @@ def rest(obj, scene, view_layer) -> Task:
     with poses.show_hidden([subject.armature, subject.obj]):
         view_layer.update()
         pose = flesh.pose(subject, view_layer.depsgraph, scene.frame_current, with_contact=True)
-    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.rig_action(obj, pose.controls), collided=pose.colliders)
+    offsets = flesh.settled_at(
+        pose.maps, pose.mesh, rig_actions.at_rest(flesh, obj, pose.controls), collided=pose.colliders
+    )
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True

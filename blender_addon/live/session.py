@@ -14,7 +14,7 @@ from ..logic.native import core
 from ..logic.states import Effect, Event
 from ..scene import modifier, reading
 from ..scene.poses import Pose
-from . import riding, skin
+from . import riding, rig_actions, skin
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import BuildStages, Flesh
 from .registers import Register, look_again
@@ -120,7 +120,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     else:
         # A pose set by hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
         offsets = flesh.settled_at(
-            pose.maps, pose.mesh, flesh.rig_action(obj, pose.controls), settings.settled, pose.colliders
+            pose.maps, pose.mesh, rig_actions.at_rest(flesh, obj, pose.controls), settings.settled, pose.colliders
         )
         presence = 0.0 if settings.settled or flesh.clip is None else flesh.clip_weight(frame)
         if 0.0 < presence < 1.0:

@@ -7,9 +7,12 @@ the pose and the forces alone, so the cached results still hold.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .native import core
 
 #: Number of cached poses: a subframe lies between two.
 CACHED_POSES = 2
@@ -24,7 +27,7 @@ class RestShape(NamedTuple):
 
 
 class RigAction(NamedTuple):
-    """What all rigs together do to flesh at their controls."""
+    """Forces and stiffness of all rigs at their controls."""
 
     forces: np.ndarray | None = None  # [nodes, 3] generalised, N, rest axes
     stiffness: np.ndarray | None = None  # [c] factors on the elastic stiffness of cells
@@ -76,8 +79,10 @@ class RestSolver:
 
     def _settle(self, pose: np.ndarray, rigs: RigAction, to: np.ndarray | None) -> RestShape:
         if rigs.stiffness is not None or self._is_tense:
-            self._simulation.set_stiffness(rigs.stiffness)
-            self._is_tense = rigs.stiffness is not None
+            # Flesh whose stiffness cannot change, which cannot be simulated with such rigs, is still seen at rest.
+            with suppress(core().ThewError):
+                self._simulation.set_stiffness(rigs.stiffness)
+                self._is_tense = rigs.stiffness is not None
         self._simulation.reset(pose, settled=True, rest_forces=rigs.forces)
         offsets = self._simulation.offsets(to=to)
         if self._folds is not None:

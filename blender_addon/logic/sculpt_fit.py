@@ -61,7 +61,8 @@ def missing_share(thew: Any, here: tuple[Any, RestingSkin], there: tuple[Any, Re
     if not whole > 0.0:
         return None
     away = ((other.moves(thew, carried, wish) - wanted) ** 2).sum(axis=1)
-    return float(np.sqrt(areas @ away / whole))
+    missed = float(np.sqrt(areas @ away / whole))
+    return missed if np.isfinite(missed) else None
 
 
 def sculpt_samples(thew: Any, native: Any) -> list[dict[str, Any]]:
@@ -72,18 +73,17 @@ def sculpt_samples(thew: Any, native: Any) -> list[dict[str, Any]]:
 def turned_pose(skeleton: Any, turns: dict[str, list[float]]) -> np.ndarray:
     """Returns the pose [b, 4, 4] in which bones are turned against their parents by rotation vectors, rad, in rest axes, about their heads."""
     names, parents = skeleton.names, np.asarray(skeleton.parents)
-    heads, found = np.asarray(skeleton.heads), {}
-
-    def place(bone: int) -> np.ndarray:
-        if bone not in found:
-            above = np.eye(4) if parents[bone] < 0 else place(int(parents[bone]))
+    heads, found = np.asarray(skeleton.heads), {-1: np.eye(4)}
+    for last in range(len(names)):
+        chain = [last]  # up to a bone whose place is known: parents may come after their children
+        while chain[-1] not in found:
+            chain.append(max(int(parents[chain[-1]]), -1))
+        for bone, above in zip(chain[-2::-1], chain[:0:-1], strict=True):
             own = np.eye(4)
             own[:3, :3] = rotation(np.array(turns.get(names[bone], (0.0, 0.0, 0.0))))
             own[:3, 3] = heads[bone] - own[:3, :3] @ heads[bone]
-            found[bone] = above @ own
-        return found[bone]
-
-    return np.array([place(bone) for bone in range(len(names))])
+            found[bone] = found[above] @ own
+    return np.array([found[bone] for bone in range(len(names))])
 
 
 def rotation(vector: np.ndarray) -> np.ndarray:
@@ -96,4 +96,6 @@ def blended_turns(turns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns rotations [m, 3, 3] of bones [b, 3, 3] blended by weights [m, b], as a dual quaternion skin turns."""
     each = quaternions(turns)
     signs = np.where(each @ each.T < 0.0, -1.0, 1.0)[weights.argmax(axis=1)]
-    return matrices((weights * signs) @ each)
+    blended = (weights * signs) @ each
+    blended[~blended.any(axis=1)] = (1.0, 0.0, 0.0, 0.0)  # skin without a bone stays as it is
+    return matrices(blended)

@@ -172,9 +172,9 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
     def show_map(self, context, obj, link: CharacterLink) -> None:
         """Shows the mapped skin as a ghost, or in colours, and the bones of the pairs; finds each rig's error and fit."""
         depsgraph, colours = context.view_layer.depsgraph, self.pair_colours()
+        self.shown = self.choices()
         if link is not self.link:
             self.link, self.errors = link, rig_errors(link)
-        self.shown = self.choices()
         if self.paint == "NONE":
             ghost_overlay.show(obj, link.ghost(depsgraph))
         else:
@@ -186,6 +186,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
 
     def cancel(self, _context):
         """Takes the ghost away when the dialog is left."""
+        self.link = None
         ghost_overlay.hide()
         windows.redraw()
 
@@ -208,6 +209,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         for text in report.warnings:
             self.report({"WARNING"}, text)
         rigging.show_edit(context, obj)
+        self.link = None  # the operator stays in the history, and need not keep two bodies
         return [report.message(obj), *self.keep_colours(context, links[0])]
 
     def keep_colours(self, context, link: CharacterLink) -> list[str]:
@@ -234,7 +236,10 @@ def coloured_meshes(link: CharacterLink, kind: str, pairs: dict | None = None) -
 def rig_errors(link: CharacterLink) -> list[tuple[str, str, str]]:
     """Returns (name, distance of the skins, fit on the other character) of each rig, in words."""
     matched = limbs.common_limbs(link.here.obj, link.there.obj)
-    planned, _ = limb_rigs.plan_rigs(link.here, link.there, matched, link, CopyReport())
+    try:
+        planned, _ = limb_rigs.plan_rigs(link.here, link.there, matched, link, CopyReport())
+    except EXPECTED_ERRORS as error:
+        return [("", sentence(str(error)), "")]
     plans, found = {copy.rig.name: copy for copy in planned}, []
     for rig in link.here.obj.thew.rigs:
         try:

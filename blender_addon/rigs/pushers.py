@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,7 +101,9 @@ def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit
     """
     if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         drafted = draft(rig, native, control, body, metres_per_unit)
-        return native.forces(body, parameters=drafted, functions=functions)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a contraction that is lowered is told once it is kept
+            return native.forces(body, parameters=drafted, functions=functions)
     return native.forces(body, gamma=control, functions=functions)
 
 

@@ -69,10 +69,15 @@ def _rig_edited(self, _context):
         _call_on_rig(self)
 
 
+def _field_edited(self, context):
+    if not is_quiet():
+        self.fit = -1.0
+    _rig_edited(self, context)
+
+
 def _slider_edited(self, _context):
     if not is_quiet():
         keep_sliders(self)
-        self.fit = -1.0
         _call_on_rig(self)
 
 
@@ -186,8 +191,8 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
         update=_rig_edited,
     )
     kind: EnumProperty(name="Kind", description="Action of the rig", items=KINDS, default="FORCE", options={"HIDDEN"})
-    template: template_property("BULGE", options=set(), update=_rig_edited)
-    guide: guide_property("BONE", options=set(), update=_rig_edited)
+    template: template_property("BULGE", options=set(), update=_field_edited)
+    guide: guide_property("BONE", options=set(), update=_field_edited)
 
     # the template; its sliders and those of the guide are in the base
     strength_by: EnumProperty(

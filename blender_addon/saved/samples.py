@@ -101,6 +101,7 @@ def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
 
 def keep_sliders(rig: ThewRig) -> None:
     """Stores edited sliders in the sample at the control, or marks them as a draft."""
+    rig.fit = -1.0
     with quiet_edits():
         rig.at = rig.control
         sample = sample_at(rig, rig.control)
@@ -121,6 +122,7 @@ def show_sliders(rig: ThewRig) -> None:
 
 def record(rig: ThewRig) -> None:
     """Stores the sliders as the sample at the control's present value; samples stay in order."""
+    rig.fit = -1.0
     with quiet_edits():
         sample = sample_at(rig, rig.control)
         if sample is None:

@@ -106,7 +106,7 @@ pub(super) fn align_bones(
     found
 }
 
-/// What is known of pairs besides shapes.
+/// Constraints on pairs other than shapes.
 struct Wishes<'a> {
     given: &'a [BonePair],
     /// Pairs of bones of one name that are to be paired where the trees allow it.

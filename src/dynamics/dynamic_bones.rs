@@ -118,7 +118,7 @@ pub fn follow_bones(
     Ok(followed)
 }
 
-/// The flesh around bones that follow it.
+/// Flesh around bones that follow it.
 pub(crate) struct FreedFlesh {
     /// The body without the hold of these bones.
     pub body: Arc<Body>,

@@ -3,7 +3,7 @@
 
 use super::arguments::Arguments;
 use super::arrays::{from_poses, real};
-use super::errors::IntoPy;
+use super::errors::{IntoPy, warn};
 use super::pose_fit::read_bones;
 use super::progress::with_progress;
 use super::shot::read_shot;
@@ -57,9 +57,12 @@ pub(super) fn follow_bones<'py>(
         limit: limit.unwrap_or(f64::INFINITY),
         ..DynamicBoneSettings::new(read_bones(&skeleton, &bones)?, shot.settings.fps)
     };
-    let followed = with_progress(py, progress, |progress| {
+    let (followed, warnings) = with_progress(py, progress, |progress| {
         shot.follow_bones(&settings, progress)
             .map_err(IntoPy::into_py)
     })?;
+    for warning in &warnings {
+        warn(py, warning)?;
+    }
     Ok(from_poses(py, &followed, skeleton.len()))
 }

@@ -220,8 +220,8 @@ impl Rig {
         Ok((rig, lowered))
     }
 
-    /// Returns to what the contraction of a muscle at η is lowered so that it presses no flesh of a body at rest flat; `None` for one that is not lowered, for a
-    /// muscle outside the flesh, and for other rigs.
+    /// Returns the lowered contraction with which a muscle at η presses no flesh of a body at rest flat; `None` for one that is not lowered,
+    /// for a muscle outside the flesh, and for other rigs.
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces).
@@ -307,7 +307,8 @@ impl Rig {
                 }
                 RigKind::Sculpted(_) => Ok(self.clone()),
                 RigKind::Muscle(muscle) => {
-                    Self::muscle(self.name(), muscle.with_parameters(&eta)?, Vec::new())
+                    let made = muscle.with_parameters(&eta)?;
+                    Self::muscle(self.name(), made, Vec::new())?.with_firmness(self.firmness())
                 }
             };
         }

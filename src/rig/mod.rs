@@ -29,7 +29,7 @@
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `outline` | lines that show a field |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
-//! | `muscle` | spindles of flesh between two places on bones, which contract at constant volume |
+//! | `muscle` | spindles of flesh between two places on bones, whose bellies widen at constant volume |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `evaluation` | generalised forces of a rig of any kind at a control, and their derivatives |
 //! | `tension`, `cell_means` | stiffness of the flesh, led by rigs; means over the flesh of cells |

@@ -16,8 +16,8 @@ use crate::rig::RigForces;
 use crate::skeleton::Pose;
 
 impl Shot {
-    /// Returns the poses in which bones follow their flesh through the shot: `bones`, `firmness` and `limit` of the settings count, frame rate and
-    /// motion are the shot's. In a cycle they are those of the state that repeats.
+    /// Returns the poses in which bones follow their flesh through the shot, with warnings of its rigs. `bones`, `firmness` and `limit` of the
+    /// settings count; frame rate and motion are the shot's. In a cycle the poses are those of the state that repeats.
     ///
     /// # Errors
     /// As [`follow_bones`] and [`simulate`](Self::simulate).
@@ -25,7 +25,7 @@ impl Shot {
         &self,
         settings: &DynamicBoneSettings,
         progress: &dyn Progress,
-    ) -> Result<Vec<Pose>, ShotError> {
+    ) -> Result<(Vec<Pose>, Vec<String>), ShotError> {
         let settings = DynamicBoneSettings {
             fps: self.settings.fps,
             simulation: self.settings.simulation.clone(),
@@ -34,7 +34,7 @@ impl Shot {
         let body = self.surfaces.body();
         if self.has_poses_alone() {
             let followed = follow_bones(body, &self.poses, &settings, progress);
-            return Ok(followed.map_err(ClipError::from)?);
+            return Ok((followed.map_err(ClipError::from)?, Vec::new()));
         }
         let mut flesh = FreedFlesh::new(body, &settings).map_err(ClipError::from)?;
         let freed = Self {
@@ -53,7 +53,10 @@ impl Shot {
             let followed = flesh.follow(&positions, sway.as_deref(), pose);
             Ok(followed.map_err(ClipError::from)?)
         };
-        self.poses.iter().enumerate().map(follow).collect()
+        let followed: Result<Vec<Pose>, ShotError> =
+            self.poses.iter().enumerate().map(follow).collect();
+        let warnings = rigs.as_ref().map_or(&[][..], RigForces::warnings).to_vec();
+        Ok((followed?, warnings))
     }
 
     /// Returns whether nothing but bones moves the flesh, once through the poses.

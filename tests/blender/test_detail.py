@@ -79,10 +79,10 @@ def test_adaptive_follows_rigs(body):
     assert np.abs(shown - fine).max() < 0.02
     # At rest the same functions act.
     simulate(body, adaptive=True)
-    forces = flesh_of(body).rig_forces(body, None, settled=True)
+    forces = part("live.rig_actions").forces(flesh_of(body), body, None, settled=True)
     np.testing.assert_array_equal(forces.any(axis=1) & ~own, False)
     np.testing.assert_array_equal(flesh_of(body).pushing.functions(), own)
-    assert (flesh_of(body).rig_forces(body, None).any(axis=1) & ~own).any()
+    assert (part("live.rig_actions").forces(flesh_of(body), body, None).any(axis=1) & ~own).any()
 
 
 def test_overlay_shows_acting_functions(body):

@@ -259,7 +259,7 @@ def test_pull_thin_arm_without_fold(thin_arm):
     assert np.isfinite(strength) and abs(strength) < 1e3 * body.material.young / stand.size
     assert least_volume_ratio(thin_arm, stand.maps, own.forces(body)) > 0.29
     assert 0.0 < abs(rig.yields) < 0.5 and rig.strength_by == "YIELD"
-    assert np.isfinite(flesh.rig_forces(thin_arm, None)).all()
+    assert np.isfinite(part("live.rig_actions").forces(flesh, thin_arm, None)).all()
     shape = settle(thin_arm)
     assert np.isfinite(shape).all() and largest_difference(shape, thin_skin(thin_arm)) < 0.5
 

@@ -28,8 +28,8 @@ use crate::rig::folding::unfolded_range;
 use crate::{Mat3, Vec3};
 use std::collections::BTreeMap;
 
-/// Range of the factor of the fitted field that brings skin over the belly to its height. It is 1 to 2 on known characters, and would be 3 to 5 for muscles
-/// thinner than a third of a cell, whose cells it would move as a whole.
+/// Range of the factor of the fitted field that brings skin over the belly to its height. Muscles of people take 1 to 2; for muscles thinner
+/// than a third of a cell it would be 3 to 5 and move cells as a whole.
 const GAINS: (f64, f64) = (0.5, 2.5);
 
 /// Weight of the skin around a muscle, in that of the muscle. With a third of it skin slides by a fifth more; with three times as much the factor of

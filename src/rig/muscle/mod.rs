@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs of the kind *muscle*: a spindle of flesh between two places on bones, whose belly gets shorter and wider at constant volume.
+//! Rigs of the kind *muscle*: a spindle of flesh between two places on bones, whose belly gets wider at constant volume.
 //!
 //! | file | content |
 //! | --- | --- |

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Peak displacements of muscles, which are not linear in the contraction, and the contractions that reach given ones.
 //!
-//! The displacement of the skin grows steadily with the contraction, up to the one at which flesh would be pressed flat. The contraction for a distance is found
-//! by false position, with the kept end's value halved (the Illinois rule), so that it always lies between two bounds.
+//! The displacement of the skin grows steadily with the contraction, up to the one at which flesh would be pressed flat. The contraction for a
+//! distance is found by false position, so that it always lies between two bounds; the value of an end that is kept twice is halved (the
+//! Illinois rule).
 
 use super::CONTRACTIONS;
 use crate::body::Body;
@@ -11,8 +12,8 @@ use crate::rig::{Rig, RigError, RigKind};
 
 /// Error of a displacement, as a part of it, at which a contraction is found.
 const TOLERANCE: f64 = 1e-9;
-/// Largest number of steps; six to ten are usual.
-const ROUNDS: usize = 60;
+/// Largest number of steps.
+const STEPS: usize = 60;
 
 impl Rig {
     /// Returns the largest displacement of the skin of a body at rest at the parameters η of a muscle, m, with the sign of its contraction; `None` for another
@@ -64,29 +65,36 @@ impl Rig {
         };
         let (mut low, mut at_low) = (0.0, -wanted.abs());
         let (mut high, mut at_high) = (end, miss(end)?);
-        if at_high < -TOLERANCE * wanted.abs() {
+        let tolerance = TOLERANCE * wanted.abs();
+        if at_high.abs() <= tolerance {
+            return Ok(Some(end));
+        }
+        if at_high < 0.0 {
             return Err(RigError::Unreachable {
                 wanted,
                 most: (at_high + wanted.abs()).copysign(wanted),
                 contraction: end,
             });
         }
-        for _ in 0..ROUNDS {
-            let next = low - at_low * (high - low) / (at_high - at_low);
+        // The values that the line goes through; that of an end that is kept twice is halved.
+        let (mut from, mut to, mut last) = (at_low, at_high, 0.0);
+        for _ in 0..STEPS {
+            let next = low - from * (high - low) / (to - from);
             let at = miss(next)?;
-            if at.abs() <= TOLERANCE * wanted.abs() {
+            if at.abs() <= tolerance {
                 return Ok(Some(next));
             }
+            let is_kept_twice = at * last > 0.0;
             if at < 0.0 {
-                (low, at_low, at_high) = (next, at, 0.5 * at_high);
+                (low, at_low, from) = (next, at, at);
+                to *= if is_kept_twice { 0.5 } else { 1.0 };
             } else {
-                (high, at_high, at_low) = (next, at, 0.5 * at_low);
+                (high, at_high, to) = (next, at, at);
+                from *= if is_kept_twice { 0.5 } else { 1.0 };
             }
+            last = at;
         }
-        Ok(Some(if at_high.abs() < at_low.abs() {
-            high
-        } else {
-            low
-        }))
+        let is_low_nearer = at_low.abs() < at_high.abs();
+        Ok(Some(if is_low_nearer { low } else { high }))
     }
 }

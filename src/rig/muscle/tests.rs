@@ -397,6 +397,16 @@ fn folding_contraction_is_lowered() {
         sentence.contains("a contraction of 0.700 would fold flesh"),
         "{sentence}"
     );
+    // Without samples too, and what else the rig has stays.
+    let bare = MuscleRig::new(
+        plain.origin.clone(),
+        plain.insertion.clone(),
+        [0.7, 0.3, 0.02],
+    );
+    let bare = Rig::muscle("biceps", bare.unwrap(), Vec::new()).unwrap();
+    let firm = bare.with_firmness(3.0).unwrap();
+    let (firm, lowered) = firm.with_clamped_strengths(&body, &Silent).unwrap();
+    assert_eq!((lowered.len(), firm.firmness()), (1, 3.0));
     // The forces were, and are, those of the lowered contraction.
     let at = |rig: &Rig| rig.forces(&body, &rig.samples()[1].parameters).unwrap();
     assert_eq!(at(&strong), at(&kept));

@@ -10,8 +10,7 @@ use std::sync::Arc;
 const CORE: f64 = 0.6;
 /// Voxels of the quadrature per radius. With half of them forces on single nodes depend on the voxels' places by two hundredths.
 const VOXELS_PER_RADIUS: f64 = 16.0;
-/// Largest number of voxels along a cell of the lattice, corner to corner: finer ones tell the cell's functions nothing, but there are thousands of
-/// times as many in a thin muscle.
+/// Largest number of voxels along a cell of the lattice, corner to corner: finer ones tell the cell's functions nothing.
 const VOXELS_PER_CELL: f64 = 40.0;
 /// Smallest radius of the quadrature in voxels, so that a thinner muscle is not missed.
 const MIN_RADIUS_VOXELS: f64 = 2.0;

@@ -11,7 +11,7 @@ use super::settings::SurfaceFitSettings;
 use super::smoothness::SmoothCorrection;
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::{Equilibrium, Method};
+use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::progress::{Progress, report_progress};
 use crate::rig::sculpted::correction::{CorrectionSystem, SkinGoal};
 use crate::skeleton::Pose;
@@ -19,9 +19,11 @@ use std::sync::Arc;
 
 /// Largest number of rounds.
 const ROUNDS: usize = 8;
-/// Bounds of the share σ after a round that came nearer: flesh that gives way less than linear flesh takes more than the whole.
+/// Largest factor of the share σ after a round that came no nearer.
+const LESSENED: f64 = 0.5;
+/// Least share σ after a round that came nearer.
 const MIN_SHARE: f64 = 0.05;
-/// See [`MIN_SHARE`].
+/// Largest share σ: flesh that gives way less than linear flesh takes more than the whole.
 const MAX_SHARE: f64 = 4.0;
 /// Gain of a round, as a share of what it leaves, below which no other follows. On a bump of 2 cm on an arm the second round leaves hardly
 /// more than the fourth.
@@ -79,17 +81,17 @@ impl<'a> BalancedFlesh<'a> {
         Ok(places.map(|((q, x), p)| (q + x) - p).collect())
     }
 
-    /// Returns the wish with which the flesh comes nearest to a goal, and sets its correction. The skin comes no farther from the goal than
-    /// it is without.
+    /// Returns the wish with which the flesh comes nearest to a goal, and sets its correction; `None` where it comes no nearer than it is
+    /// without.
     pub fn compensated_goal(
         &mut self,
         system: &mut CorrectionSystem,
         goal: &SkinGoal,
         correction: &mut SmoothCorrection,
         progress: &dyn Progress,
-    ) -> Result<SkinGoal, SurfaceFitError> {
+    ) -> Result<Option<SkinGoal>, SurfaceFitError> {
         if self.settings.method == Method::Warped {
-            return Ok(goal.clone());
+            return Ok(Some(goal.clone()));
         }
         let embedding = self.balance.body().embedding().clone();
         let still = vec![Vec3::zeros(); self.positions.len()];
@@ -99,11 +101,11 @@ impl<'a> BalancedFlesh<'a> {
         };
         let whole = std::mem::replace(&mut correction.u, still.clone());
         let mut nearest = goal.distance(&embedding, &still);
-        let (mut best, mut moved, mut share) = (nothing, still, 1.0);
+        let (mut best, mut moved, mut share) = (None, still, 1.0);
         for round in 0..ROUNDS {
             report_progress(progress, 0.5, "following the flesh")?;
             let missed = |v: usize| goal.offsets[v] - embedding.position(v, &moved);
-            let mut wish = best.clone();
+            let mut wish: SkinGoal = best.as_ref().unwrap_or(&nothing).clone();
             for (v, offset) in wish.offsets.iter_mut().enumerate() {
                 *offset += missed(v) * share;
             }
@@ -113,21 +115,27 @@ impl<'a> BalancedFlesh<'a> {
                 system.set_goal(&wish);
                 system.solve(correction.smoothness)?
             };
-            let response = self.response(system, u.clone(), progress)?;
+            let response = match self.response(system, u.clone(), progress) {
+                Err(error) if !is_cancelled(&error) => {
+                    share *= LESSENED; // such forces have no balance
+                    continue;
+                }
+                response => response?,
+            };
             let way = |v: usize| embedding.position(v, &response) - embedding.position(v, &moved);
             let reached =
                 goal.sum(|v| missed(v).dot(&way(v))) / goal.sum(|v| way(v).norm_squared());
             let left = goal.distance(&embedding, &response);
             if left >= nearest || !reached.is_finite() {
                 share *= if reached > 0.0 {
-                    reached.clamp(0.1, 0.5)
+                    reached.clamp(0.2 * LESSENED, LESSENED)
                 } else {
-                    0.5
+                    LESSENED
                 };
                 continue;
             }
             let is_enough = nearest - left < MIN_GAIN * left && share >= 0.5;
-            (nearest, best, moved, correction.u) = (left, wish, response, u);
+            (nearest, best, moved, correction.u) = (left, Some(wish), response, u);
             if is_enough {
                 break;
             }
@@ -135,4 +143,12 @@ impl<'a> BalancedFlesh<'a> {
         }
         Ok(best)
     }
+}
+
+/// Returns whether the caller cancelled.
+fn is_cancelled(error: &SurfaceFitError) -> bool {
+    matches!(
+        error,
+        SurfaceFitError::Cancelled(_) | SurfaceFitError::Simulation(SimulationError::Cancelled(_))
+    )
 }

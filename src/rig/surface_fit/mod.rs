@@ -116,16 +116,18 @@ pub fn fit_surface(
     let mut sculpt = Sculpt::default();
     if goal.mean(|v| goal.offsets[v]) > MIN_DISTANCE * size {
         let wish = flesh.compensated_goal(&mut system, &goal, &mut correction, progress)?;
-        let bones = BonePoses::new(body.skeleton(), pose).map_err(SimulationError::from)?;
-        let whole = WholeFit {
-            body,
-            bones: &bones,
-            turns: own_turns(body.skeleton(), pose),
-            goal: &wish,
-            correction: &correction,
-        };
-        (sculpt, u) = whole.sculpt(&mut system, settings.tolerance, progress)?;
-        u = flesh.response(&mut system, u, progress)?;
+        if let Some(wish) = wish {
+            let bones = BonePoses::new(body.skeleton(), pose).map_err(SimulationError::from)?;
+            let whole = WholeFit {
+                body,
+                bones: &bones,
+                turns: own_turns(body.skeleton(), pose),
+                goal: &wish,
+                correction: &correction,
+            };
+            (sculpt, u) = whole.sculpt(&mut system, settings.tolerance, progress)?;
+            u = flesh.response(&mut system, u, progress)?;
+        }
     }
     let distance = |u: &[Vec3]| match target {
         SurfaceTarget::Vertices(_) => goal.distance(body.embedding(), u),
