@@ -63,7 +63,7 @@ def belt(save):
     """Takes a belt around the belly in a walk: the ring of skin that a bone holds, and the foldout. The lattice is fine enough for its furrow."""
     body = yield from stage.add_biped("walk", cells=20)
     bpy.context.scene.frame_set(1)
-    edit(bpy.ops.thew.pin_belt, bone="spine", girth=0.8)
+    edit(bpy.ops.thew.pin_belt, bone="spine", girth=0.9)
     edit(bpy.ops.thew.simulate)
     yield from stage.wait_until_ready(body)
     bpy.context.scene.frame_set(BELTED)
