@@ -81,6 +81,15 @@ pub enum CorrespondenceError {
         /// Name of the source bone.
         name: String,
     },
+    /// Both ends of a muscle over a joint would lie on one bone.
+    #[error(
+        "the muscle '{name}' would have both ends on one bone of the target character, so that no joint shortens it: pass a pair with its \
+         other bone"
+    )]
+    OneBone {
+        /// Name of the muscle.
+        name: String,
+    },
     /// A point to carry has a number that is not finite.
     #[error("point {point} to carry has a number that is not finite")]
     PointNonFinite {

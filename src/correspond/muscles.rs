@@ -5,13 +5,14 @@
 
 use super::rigs::CarriedGuide;
 use super::{Correspondence, CorrespondenceError};
-use crate::rig::{Guide, MusclePlace, MuscleRig, Rig, RigError, Sample};
+use crate::rig::{BoneRef, Guide, MusclePlace, MuscleRig, Rig, RigError, Sample};
 
 impl Correspondence {
     /// Carries a muscle.
     ///
     /// # Errors
-    /// A muscle with a bone that the source lacks or that has no partner; a muscle that the target has no place for.
+    /// A muscle with a bone that the source lacks or that has no partner; a muscle over a joint whose bones have one partner; a muscle that the
+    /// target has no place for.
     pub(super) fn carry_muscle(
         &self,
         rig: &Rig,
@@ -27,6 +28,11 @@ impl Correspondence {
             self.carry_guide(&guide.map_err(foreign)?, foreign)
         };
         let ends = [carry(muscle.origin())?, carry(muscle.insertion())?];
+        let is_over_joint = muscle.origin().bone != muscle.insertion().bone;
+        if is_over_joint && bone_of(&ends[0]).is_some() && bone_of(&ends[0]) == bone_of(&ends[1]) {
+            let name = rig.name().to_owned();
+            return Err(CorrespondenceError::OneBone { name });
+        }
         // The muscle lies on both limbs.
         let growth = (ends[0].growth() * ends[1].growth()).sqrt();
         let row = |values: &[f64]| -> Vec<f64> {
@@ -51,6 +57,14 @@ impl Correspondence {
             name: rig.name().to_owned(),
             error,
         })
+    }
+}
+
+/// Returns the bone of a carried end.
+fn bone_of(end: &CarriedGuide) -> Option<&BoneRef> {
+    match end.guide() {
+        Guide::Bone { bone, .. } => Some(bone),
+        _ => None,
     }
 }
 

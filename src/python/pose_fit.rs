@@ -4,7 +4,7 @@
 use super::arrays::{List, WholeNumber, from_pose, read_floats, read_pose, real, text};
 use super::body::PyBody;
 use super::dynamics::{parse_method, read_gravity};
-use super::errors::{IntoPy, input_error};
+use super::errors::{IntoPy, input_error, warn};
 use super::fit::read_targets;
 use super::progress::with_progress;
 use crate::Mat3;
@@ -13,6 +13,9 @@ use crate::skeleton::{PoseFitSettings, Skeleton};
 use numpy::PyArray3;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+/// Distance of the features from their targets, in sizes of the body, above which an unsettled fit is told: the error that a pose may have.
+const TOLD_MISS: f64 = 1e-3;
 
 /// Reads the start, the bones, the cost of turns and the metrics of a fit of a pose.
 pub(super) fn read_pose_fit<'py>(
@@ -75,6 +78,8 @@ pub(super) fn read_bone(skeleton: &Skeleton, bone: &Bound<'_, PyAny>) -> PyResul
 ///
 /// - `method`: as in `equilibrium`.
 ///
+/// Where bones move little flesh the pose need not come to rest; the nearest one comes back, and a RuntimeWarning tells how far the features stay.
+///
 /// Raises InputError: fewer than three points, points or targets in a line, a `turn_cost` that is not above 0 and finite, metrics that are
 /// not symmetric and positive semidefinite. Raises Cancelled.
 #[pyfunction]
@@ -95,9 +100,21 @@ pub(super) fn fit_pose<'py>(
     let points = read_targets(points)?;
     let (gravity, method) = (self::read_gravity(gravity)?, self::parse_method(method)?);
     let settings = read_pose_fit(body.0.skeleton(), (start, bones), (turn_cost, metrics))?;
-    let pose = with_progress(py, progress, |progress| {
+    let found = with_progress(py, progress, |progress| {
         fit::fit_pose(&body.0, method, &points, gravity, &settings, progress)
             .map_err(IntoPy::into_py)
     })?;
-    Ok(from_pose(py, &pose))
+    if !found.is_settled && found.missed > TOLD_MISS * body.0.size() {
+        warn(py, &unsettled_sentence(found.missed))?;
+    }
+    Ok(from_pose(py, &found.pose))
+}
+
+/// Returns a sentence about a pose that is not quite found.
+fn unsettled_sentence(missed: f64) -> String {
+    format!(
+        "the features stay {:.1} mm from their targets (root mean square), as some bones move little flesh: pass a start near the pose with \
+         a turn_cost of 1e-3, leave such bones out, or use Skeleton.fit_pose on the skin",
+        1e3 * missed
+    )
 }

@@ -36,7 +36,7 @@ mod tests;
 pub use error::RigFitError;
 pub use fitted::RigFitResult;
 pub use options::{NamedValues, RigFitSettings};
-pub use pose::fit_pose;
+pub use pose::{FleshPose, fit_pose};
 
 use super::{Rig, RigKind};
 use crate::Vec3;

@@ -10,7 +10,8 @@
 //!
 //! **Cost.** One balance and a few steps of the fit per round.
 //!
-//! **Failure.** A turn that flesh hardly follows, as that of a bone's end without flesh of its own, is hardly found.
+//! **Failure.** A turn that flesh hardly follows, as that of a bone's end or of a shoulder blade without flesh of its own, is hardly found: the
+//! rounds do not come to rest, and the result says so.
 
 use super::{RigFitError, SkinTarget};
 use crate::Vec3;
@@ -27,7 +28,19 @@ const POSE_ROUNDS: usize = 20;
 /// Change of all displacements, in sizes of the body, below which the rounds end. It is that of a forearm that turns by a thousandth of a degree.
 const DISPLACEMENT_TOLERANCE: f64 = 2e-6;
 
+/// Pose that was found with flesh in balance.
+#[derive(Debug, Clone)]
+pub struct FleshPose {
+    /// The pose.
+    pub pose: Pose,
+    /// Root mean square distance of the points from their targets in balance there, m.
+    pub missed: f64,
+    /// Whether the displacements of the flesh came to rest: the rounds ended by themselves.
+    pub is_settled: bool,
+}
+
 /// Returns the pose at which points of the body's own surface, as the lattice has them in balance under gravity (m/s²), are nearest to their targets.
+/// Where the rounds do not come to rest, it is that of the nearest round.
 ///
 /// # Errors
 /// Points that the surface does not have; positions, start and bones as in [`skeleton::fit_pose`](crate::skeleton::fit_pose); a balance that
@@ -39,7 +52,7 @@ pub fn fit_pose(
     gravity: Vec3,
     settings: &PoseFitSettings,
     progress: &dyn Progress,
-) -> Result<Pose, RigFitError> {
+) -> Result<FleshPose, RigFitError> {
     super::check_targets(points, body.embedding().len())?;
     let vertices = || points.iter().map(|p| p.vertex as usize);
     let surface = body.surface().vertices();
@@ -51,7 +64,11 @@ pub fn fit_pose(
     let (mut anderson, mut displacements) =
         (Anderson::default(), vec![Vec3::zeros(); points.len()]);
     let targets: Vec<Vec3> = points.iter().map(|p| p.place).collect();
-    let mut pose = Pose::rest(body.skeleton().len());
+    let mut best = FleshPose {
+        pose: Pose::rest(body.skeleton().len()),
+        missed: f64::INFINITY,
+        is_settled: false,
+    };
     for round in 0..POSE_ROUNDS {
         let fraction = |round: usize| round as f64 / POSE_ROUNDS as f64;
         report_progress(progress, fraction(round), "fitting the pose")?;
@@ -60,7 +77,7 @@ pub fn fit_pose(
             from: fraction(round),
             to: fraction(round + 1),
         };
-        pose = fit.fit(&displacements, &targets, &part)?;
+        let pose = fit.fit(&displacements, &targets, &part)?;
         balance.set_pose(&pose)?;
         let q = balance.solve_with_progress(gravity, (None, None), &part)?;
         let places: Vec<Vec3> = (body.rest_shape().iter().zip(&q))
@@ -77,13 +94,24 @@ pub fn fit_pose(
             .collect();
         let changes = displaced.iter().zip(&displacements);
         let change = changes.map(|(new, d)| (new - d).norm()).fold(0.0, f64::max);
-        if change <= DISPLACEMENT_TOLERANCE * body.size() {
+        let is_settled = change <= DISPLACEMENT_TOLERANCE * body.size();
+        let reached = vertices().map(|v| body.embedding().position(v, &places));
+        let squares = reached.zip(&targets).map(|(x, t)| (x - t).norm_squared());
+        let missed = (squares.sum::<f64>() / points.len() as f64).sqrt();
+        if is_settled || missed < best.missed {
+            best = FleshPose {
+                pose,
+                missed,
+                is_settled,
+            };
+        }
+        if is_settled {
             break;
         }
         displacements =
             from_numbers(&anderson.next(to_numbers(&displacements), &to_numbers(&displaced)));
     }
-    Ok(pose)
+    Ok(best)
 }
 
 fn to_numbers(vectors: &[Vec3]) -> DVector<f64> {
