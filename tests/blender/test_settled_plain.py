@@ -65,7 +65,7 @@ def test_settled_matches_fresh_solve(thew, body, method):
     kept = part("logic.rest_solver").RestSolver(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
-        rest = kept.solve(pose, forces)
+        rest = kept.solve(pose, None if forces is None else part("logic.rest_solver").RigAction(forces))
         fresh = thew.Simulation(body, method=method, elastic_joints=0.5)
         fresh.reset(pose, rest_forces=forces)
         assert np.array_equal(rest.offsets, fresh.offsets())
@@ -73,6 +73,20 @@ def test_settled_matches_fresh_solve(thew, body, method):
         found.append(rest.offsets)
     for one, other in ((0, 1), (1, 2), (1, 3)):
         assert np.abs(found[one] - found[other]).max() > 1e-5
+
+
+def test_settled_heeds_stiffness(thew, body):
+    """Firmer flesh gives way less, and slack flesh as before; a method whose stiffness cannot change gives way as it always does."""
+    action, push = part("logic.rest_solver").RigAction, np.zeros((body.node_count, 3))
+    push[:, 2] = 0.05
+    factors, pose = np.full(len(body.lattice.cells), 4.0), bent_pose(0.3)
+    kept = part("logic.rest_solver").RestSolver(thew.Simulation(body, elastic_joints=0.0))
+    asked = (action(push), action(), action(push, factors), action(None, factors), action(push))
+    slack, slack_still, tense, tense_still, again = (kept.solve(pose, each).offsets for each in asked)
+    assert np.abs(tense - tense_still).max() < 0.5 * np.abs(slack - slack_still).max()
+    assert np.array_equal(slack, again)
+    blended = part("logic.rest_solver").RestSolver(thew.Simulation(body, method="blended"))
+    assert np.array_equal(blended.solve(pose, action(push, factors)).offsets, blended.solve(pose, action(push)).offsets)
 
 
 def test_settled_reuses_solution(thew, body):
@@ -96,5 +110,5 @@ def test_settled_drops_failed_solve(thew, body):
     kept = part("logic.rest_solver").RestSolver(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
-            kept.solve(bent_pose(0.2), np.full((body.node_count, 3), np.nan))
+            kept.solve(bent_pose(0.2), part("logic.rest_solver").RigAction(np.full((body.node_count, 3), np.nan)))
     assert len(kept.solve(bent_pose(0.2)).offsets) == len(body.surface.vertices)
