@@ -14,6 +14,9 @@ from ..logic.names import describe
 from ..logic.native import core
 from ..scene.poses import silence_handlers
 
+#: Methods with matrices that never change, so that bones cannot be freed within them.
+FIXED_METHODS = {"modal", "blended", "blended_printed", "warped_vertex"}
+
 
 def selected_bones(armature: bpy.types.Object) -> list[str]:
     """Returns the names of the selected bones."""
@@ -31,6 +34,7 @@ def follow(
     that constraints or drivers turn.
     """
     check(armature, flesh, names)
+    check_method(flesh)
     thew, motion = core(), flesh.motion
     maps = motion.maps[:-1] if len(motion.maps) > 1 else motion.maps
     poses = flesh.place.maps(maps)
@@ -48,6 +52,14 @@ def follow(
     moved = [name for name in _depth_first(armature) if name in below and name in bones]
     _key(scene, armature, motion.start, {name: changes[:, bones.index(name)] for name in moved})
     return moved, len(maps)
+
+
+def check_method(flesh: Any) -> None:
+    """Refuses flesh whose stiffness cannot change while it moves, in the words of the panel."""
+    if flesh.build_settings.method in FIXED_METHODS:
+        raise Refusal("Bones cannot follow flesh of this method: choose Hyperelastic under Method")
+    if flesh.body.basis_levels:
+        raise Refusal("Bones cannot follow flesh with Fine Detail: set Fine Detail to 0")
 
 
 def check(armature: bpy.types.Object, flesh: Any, names: list[str]) -> None:

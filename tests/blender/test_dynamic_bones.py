@@ -72,6 +72,9 @@ def test_mistakes_are_sentences(fleshed_character):
     constraint = armature.pose.bones["Head"].constraints.new("COPY_ROTATION")
     assert "constraints" in refusal(bpy.ops.thew.follow_bones, bones="Head")
     armature.pose.bones["Head"].constraints.remove(constraint)
+    body.thew.method = "blended"
+    simulate(body)
+    assert "choose Hyperelastic" in refusal(bpy.ops.thew.follow_bones, bones="Head")
     np.testing.assert_allclose(bone_matrices(armature, "Head"), before, atol=1e-6)
     bpy.ops.mesh.primitive_cube_add()
     assert "no armature" in refusal(bpy.ops.thew.follow_bones, bones="Head")
