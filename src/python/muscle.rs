@@ -20,7 +20,8 @@ const MAX_POINTS: usize = 1_000_000;
 ///
 /// - `origin`, `insertion`: its ends; the tilt of the guides does not count.
 /// - `radius`: in its middle, metres; it narrows to its ends.
-/// - `contraction` c: −0.5 to 0.7. Its belly gets 1/√(1 − c) times as wide, as that of a free muscle that shortens by c, or as far as no flesh is pressed flat.
+/// - `contraction` c: −0.5 to 0.7. Its belly gets 1/√(1 − c) times as wide, as that of a free muscle that shortens by c, or as far as no flesh is
+///   pressed flat.
 /// - `bow`: distance of its middle from the straight line between its ends, away from the bones, metres.
 /// - `samples`: as of `Rig`. None: no contraction at control 0 and the whole at 1.
 ///
@@ -50,16 +51,16 @@ pub(super) fn muscle(
 }
 
 /// Returns the muscles that a character has: biceps and triceps of its arms, quadriceps and calves of its legs, and pectorals and trapezius of an
-/// upright trunk. They are found by shape and rig, whatever the bones' names. Each is named with its side, does nothing at control 0, and contracts by
-/// 0.3 at 1. The list is empty where the character's front is unknown.
+/// upright trunk. They are found by shape and rig, whatever the bones' names. Each is named with its side, does nothing at control 0, and contracts
+/// by 0.3 at 1. The list is empty where the character's front is unknown.
 #[pyfunction]
 pub(super) fn muscles(py: Python<'_>, body: &PyBody) -> PyResult<Vec<PyRig>> {
     let rigs = run_detached(py, || Ok(crate::rig::muscles(&body.0)))?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
 }
 
-/// Returns by which share of its rest length a muscle is shorter in each of `poses[f,b,4,4]`, between its ends as their bones carry them, float64 [f];
-/// negative where a pose stretches it. Divided by the muscle's contraction it is a control at which the muscle follows its own length. Raises
+/// Returns by which share of its rest length a muscle is shorter in each of `poses[f,b,4,4]`, between its ends as their bones carry them, float64
+/// [f]; negative where a pose stretches it. Divided by the muscle's contraction it is a control at which the muscle follows its own length. Raises
 /// InputError for another kind of rig, RigError.
 #[pyfunction]
 pub(super) fn muscle_shortening<'py>(
@@ -78,8 +79,8 @@ pub(super) fn muscle_shortening<'py>(
     Ok(shorter.into_pyarray(py))
 }
 
-/// Returns points along a muscle at rest, from its origin, and its radius at each, float64 [n,4] for `count` points, metres. Raises InputError for another kind of rig,
-/// RigError.
+/// Returns points along a muscle at rest, from its origin, and its radius at each, float64 [n,4] for `count` points, metres. Raises InputError for
+/// another kind of rig, RigError.
 #[pyfunction]
 #[pyo3(signature = (rig, body, count=17))]
 pub(super) fn muscle_line<'py>(

@@ -272,7 +272,8 @@ impl PyRig {
     }
 
     /// Returns which functions of a body the rig needs, bool [nodes]: all of level 0, and finer ones where coarser ones leave the skin far from
-    /// its shapes, or that a template's field or the points of a muscle meet at a sample. Simulations with `adapt="rigs"` activate them while the rig acts.
+    /// its shapes, or that a template's field or the points of a muscle meet at a sample. Simulations with `adapt="rigs"` activate them while the
+    /// rig acts.
     ///
     /// Raises RigError where the guide's bone or face, or a bone of a sculpted rig, is missing.
     fn functions<'py>(
@@ -363,8 +364,9 @@ impl PyRig {
     }
 
     /// Returns the rig with the strengths at which its `peak_displacements` on a body are `displacements[s]`, metres. None in it: that
-    /// strength stays. A muscle gets the contractions that reach them. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
-    /// and RigError where bones hold all the flesh in reach, or where no contraction of a muscle reaches a distance.
+    /// strength stays. A muscle gets the contractions that reach them. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to
+    /// another body what the rig does to this one. Raises OutsideError, and RigError where bones hold all the flesh in reach, or where no
+    /// contraction of a muscle reaches a distance.
     fn with_peak_displacements(
         &self,
         py: Python<'_>,
@@ -383,7 +385,8 @@ impl PyRig {
     }
 
     /// Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
-    /// `simulate` pushes with these. Of a muscle the contraction is clamped. A sculpted rig, which acts at its poses and not at rest, comes back as it is. Raises RigError.
+    /// `simulate` pushes with these. Of a muscle the contraction is clamped. A sculpted rig, which acts at its poses and not at rest, comes back as
+    /// it is. Raises RigError.
     fn clamped(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
             let made = self.0.with_clamped_strengths(&body.0, progress);
@@ -393,8 +396,8 @@ impl PyRig {
     }
 
     /// Returns the rig as it is on another character: at the corresponding place, as large as the limb there, and as strong as that flesh
-    /// needs to yield in proportion. `link` is a Correspondence from the body of this rig to the other. Raises CorrespondenceError for a rig of another
-    /// body, or one on a bone without a partner.
+    /// needs to yield in proportion. `link` is a Correspondence from the body of this rig to the other. Raises CorrespondenceError for a rig of
+    /// another body, or one on a bone without a partner.
     fn retarget(&self, py: Python<'_>, link: &PyCorrespondence) -> PyResult<Self> {
         let carried = run_detached(py, || link.0.carry_rig(&self.0).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(carried)))
@@ -434,8 +437,8 @@ impl PyRig {
     }
 }
 
-/// Writes rigs to a small text file (TOML), sculpted ones with five digits; it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside the strengths,
-/// so that the file may be read for another body. Raises StorageError.
+/// Writes rigs to a small text file (TOML), sculpted ones with five digits; it is whole or as it was before. `body`: its flesh's
+/// `peak_displacements` are written beside the strengths, so that the file may be read for another body. Raises StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, rigs, body=None))]
 pub(super) fn save_rigs(

@@ -3,8 +3,8 @@
 //!
 //! **Method.** The pose decides where the skin is, and flesh adds its own displacement. The features' displacements in the axes of their bones
 //! are frozen and a pose is fitted with them ([`skeleton::fit_pose`](crate::skeleton::fit_pose)); the balance there gives new ones. Where flesh is
-//! coarse it follows a bone by little more than half of the skin's turn, and plain repetition converges slowly. [`Anderson`]'s acceleration brings bent limbs from 40° to a hundredth
-//! of a degree in a dozen rounds, and fine flesh in half of them.
+//! coarse it follows a bone by little more than half of the skin's turn, and plain repetition converges slowly. [`Anderson`]'s acceleration brings
+//! bent limbs from 40° to a hundredth of a degree in a dozen rounds, and fine flesh in half of them.
 //!
 //! **Deviation.** The paper's points are those of the skeleton's own deformation; here they are those of flesh under its weight.
 //!

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generalised forces of a contracting muscle.
 //!
-//! **Problem.** A muscle's ends are tied to bones. When it contracts by the share c, its belly gets wider by 1/√(1 − c), away from the bone, and its volume
-//! stays. Flesh around the muscle and the cells of the lattice, which are often larger than the muscle, hold it back.
+//! **Problem.** A muscle's ends are tied to bones. When it contracts by the share c, its belly gets wider by 1/√(1 − c), away from the bone, and
+//! its volume stays. Flesh around the muscle and the cells of the lattice, which are often larger than the muscle, hold it back.
 //!
-//! **Method.** Points of flesh in the spindle, and the skin around it, have wanted displacements across the muscle ([`Tube`](super::tube::Tube)), linear in
-//! `1/√(1 − c) − 1`. Along the muscle flesh is nearly free ([`ALONG_WEIGHT`]): how its belly gets shorter follows from its volume. The field of
-//! displacements nearest to them ([`FieldFit`]) is scaled so that skin over the belly rises as a free muscle widens, by `r (1/√(1 − c) − 1)` on the mean. A pressure on the
-//! muscle is added with which its volume stays: `∫ w (det(I + ∇u) − 1) = 0`, with w the share of muscle. Flesh yields to it as the fit does,
-//! which leaves wanted displacements as they are as far as it can. The forces are those that hold this field in flesh at rest. Gradients are means over an element,
-//! which is exact on tetrahedra. Where flesh would be pressed flat ([`MIN_VOLUME_RATIO`]), c is lowered until it is not.
+//! **Method.** Points of flesh in the spindle, and the skin around it, have wanted displacements across the muscle ([`Tube`](super::tube::Tube)),
+//! linear in `1/√(1 − c) − 1`. Along the muscle flesh is nearly free ([`ALONG_WEIGHT`]): how its belly gets shorter follows from its volume. The
+//! field of displacements nearest to them ([`FieldFit`]) is scaled so that skin over the belly rises as a free muscle widens, by
+//! `r (1/√(1 − c) − 1)` on the mean. A pressure on the muscle is added with which its volume stays: `∫ w (det(I + ∇u) − 1) = 0`, with w the share
+//! of muscle. Flesh yields to it as the fit does, which leaves wanted displacements as they are as far as it can. The forces are those that hold
+//! this field in flesh at rest. Gradients are means over an element, which is exact on tetrahedra. Where flesh would be pressed flat
+//! ([`MIN_VOLUME_RATIO`]), c is lowered until it is not.
 //!
-//! **Rejected.** A rest strain of contraction in the muscle's flesh: in cells much larger than the muscle it needs thirty times the contraction or more for the
-//! same bulge, and then drags flesh along the limb ten times as far as out of it. Wanted displacements along the muscle, by `−c ∫ g`: cells carry them to the skin, which moves beside
-//! the belly by 0.9 of the radius and creases. A pressure to which flesh yields by its stiffness alone: it takes back a fifth of the bulge.
+//! **Rejected.** A rest strain of contraction in the muscle's flesh: in cells much larger than the muscle it needs thirty times the contraction or
+//! more for the same bulge, and then drags flesh along the limb ten times as far as out of it. Wanted displacements along the muscle, by `−c ∫ g`:
+//! cells carry them to the skin, which moves beside the belly by 0.9 of the radius and creases. A pressure to which flesh yields by its stiffness
+//! alone: it takes back a fifth of the bulge.
 //!
 //! **Cost.** One sum over the spindle's points of flesh, one factorisation and two solves. All serve every contraction of a muscle of one shape.
 
@@ -36,8 +38,8 @@ const GAINS: (f64, f64) = (0.5, 2.5);
 /// the field grows by a half, and bulges stay what they are.
 const SKIN_WEIGHT: f64 = 1.0;
 
-/// Weight of displacements along a muscle, in that of those across it. Without it the belly gets shorter by a fifth more, but flesh without stiffness has no
-/// displacement.
+/// Weight of displacements along a muscle, in that of those across it. Without it the belly gets shorter by a fifth more, but flesh without
+/// stiffness has no displacement.
 const ALONG_WEIGHT: f64 = 0.1;
 
 /// Muscle in an element.
@@ -110,8 +112,8 @@ impl<'a> MuscleIntegral<'a> {
         Ok(found)
     }
 
-    /// Adds the skin around the tube, by area, with [`SKIN_WEIGHT`] of the muscle's weight in all. Without it, cells larger than the muscle would carry its widening on
-    /// to the skin as if all of the limb were muscle.
+    /// Adds the skin around the tube, by area, with [`SKIN_WEIGHT`] of the muscle's weight in all. Without it, cells larger than the muscle would
+    /// carry its widening on to the skin as if all of the limb were muscle.
     fn add_skin(&mut self, tube: &Tube) {
         let surface = self.body.surface();
         let x = surface.vertices();
@@ -295,8 +297,8 @@ impl MuscleResponse {
         self.amounts(body, contraction).1
     }
 
-    /// Returns the amounts of the fields with which the muscle contracts by c in the flesh at rest of a body, or as far as no flesh is pressed flat, and
-    /// that contraction.
+    /// Returns the amounts of the fields with which the muscle contracts by c in the flesh at rest of a body, or as far as no flesh is pressed
+    /// flat, and that contraction.
     fn amounts(&self, body: &Body, contraction: f64) -> (Amounts, f64) {
         /// Largest number of times that the contraction is lowered; each comes much nearer to the limit.
         const TRIES: usize = 30;

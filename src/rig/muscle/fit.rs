@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Displacements of flesh at rest that come nearest to wanted ones at its points, regularised by elastic energy.
 //!
-//! E maps the displacements u of free nodes to points of flesh with symmetric weights W (3 × 3 at each), A is the stiffness at rest. A field with the wish d
-//! solves `(EᵀWE + ξ A) u = EᵀW d`, as corrections of the skin do ([`crate::rig::SculptedRig`]). A row of E has the nodes of one element, so that the
-//! system has the pattern of A and one factorisation serves all wishes. ξ = η tr(EᵀWE)/tr(A), with both traces over the nodes that the
-//! points reach: the stiffness of other flesh does not count.
+//! E maps the displacements u of free nodes to points of flesh with symmetric weights W (3 × 3 at each), A is the stiffness at rest. A field with
+//! the wish d solves `(EᵀWE + ξ A) u = EᵀW d`, as corrections of the skin do ([`crate::rig::SculptedRig`]). A row of E has the nodes of one
+//! element, so that the system has the pattern of A and one factorisation serves all wishes. ξ = η tr(EᵀWE)/tr(A), with both traces over the nodes
+//! that the points reach: the stiffness of other flesh does not count.
 //!
-//! The forces that hold a field are A u = EᵀW (d − E u)/ξ. In this form they are exactly zero on functions that no point reaches, so that an adaptive motion
-//! needs only those that do.
+//! The forces that hold a field are A u = EᵀW (d − E u)/ξ. In this form they are exactly zero on functions that no point reaches, so that an
+//! adaptive motion needs only those that do.
 
 use crate::body::Body;
 use crate::dynamics::{PosedStiffness, SimulationError};

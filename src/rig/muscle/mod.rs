@@ -284,7 +284,8 @@ impl MuscleRig {
         })
     }
 
-    /// Returns the contraction up to that of η at which no flesh of a body at rest is pressed flat: the one with which [`forces`](Self::forces) are made.
+    /// Returns the contraction up to that of η at which no flesh of a body at rest is pressed flat: the one with which [`forces`](Self::forces) are
+    /// made.
     pub(super) fn bearable_contraction(&self, body: &Body, eta: &[f64]) -> Result<f64, RigError> {
         let response = self.response(body, eta)?;
         Ok(match &*response {

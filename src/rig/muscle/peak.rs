@@ -16,8 +16,8 @@ const TOLERANCE: f64 = 1e-9;
 const STEPS: usize = 60;
 
 impl Rig {
-    /// Returns the largest displacement of the skin of a body at rest at the parameters η of a muscle, m, with the sign of its contraction; `None` for another
-    /// kind of rig, and for a muscle outside the flesh.
+    /// Returns the largest displacement of the skin of a body at rest at the parameters η of a muscle, m, with the sign of its contraction; `None`
+    /// for another kind of rig, and for a muscle outside the flesh.
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a linear system that cannot be solved.

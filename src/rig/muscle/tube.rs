@@ -15,7 +15,8 @@ const VOXELS_PER_CELL: f64 = 40.0;
 /// Smallest radius of the quadrature in voxels, so that a thinner muscle is not missed.
 const MIN_RADIUS_VOXELS: f64 = 2.0;
 
-/// Distance from the line, in radii of the muscle's middle, up to which skin counts. Beyond, a muscle moves it by less than a ninth as far as its own surface.
+/// Distance from the line, in radii of the muscle's middle, up to which skin counts. Beyond, a muscle moves it by less than a ninth as far as its
+/// own surface.
 const SKIN_REACH: f64 = 3.0;
 
 /// Fibre of a muscle at a point.
@@ -38,7 +39,8 @@ pub(super) struct SkinWish {
     pub wish: Vec3,
     /// Direction out of the muscle, a unit vector.
     pub out: Vec3,
-    /// Share with which the point lies over the belly, 0 to 1: the widening's profile, times the cosine between its direction from the line and `out`.
+    /// Share with which the point lies over the belly, 0 to 1: the widening's profile, times the cosine between its direction from the line and
+    /// `out`.
     pub over: f64,
 }
 
@@ -128,8 +130,8 @@ impl Tube {
         })
     }
 
-    /// Returns the wanted displacement of unit widening of a point whose nearest point of the line is at s, as if it were in the muscle: away from the line
-    /// by as much as from it, and at the muscle's surface the same way out, `g (ρ + r out)`.
+    /// Returns the wanted displacement of unit widening of a point whose nearest point of the line is at s, as if it were in the muscle: away from
+    /// the line by as much as from it, and at the muscle's surface the same way out, `g (ρ + r out)`.
     fn wish(&self, x: &Vec3, s: f64) -> Vec3 {
         let radius = self.radius * (4.0 * s * (1.0 - s)).sqrt();
         (x - self.point(s) + self.out * radius) * profile(s)
@@ -177,8 +179,8 @@ impl Tube {
     }
 }
 
-/// Returns the profile g of the widening along the muscle, `(4 s (1 − s))³`: 1 in the middle, a half at 0.23 of the length from it, and flat at the ends, so
-/// that the crook of a joint stays. `1 − 3 (2s − 1)²`, with ends that get thinner, sinks the crook of an elbow two to three times as deep.
+/// Returns the profile g of the widening along the muscle, `(4 s (1 − s))³`: 1 in the middle, a half at 0.23 of the length from it, and flat at the
+/// ends, so that the crook of a joint stays. `1 − 3 (2s − 1)²`, with ends that get thinner, sinks the crook of an elbow two to three times as deep.
 fn profile(s: f64) -> f64 {
     (4.0 * s * (1.0 - s)).powi(3)
 }

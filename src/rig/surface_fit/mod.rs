@@ -82,7 +82,8 @@ pub struct SurfaceFitReport {
 /// A target that is the balance gives a rig without effect.
 ///
 /// # Errors
-/// A target or settings that do not fit the body; a target farther away than the body is large; a surface that no selected skin is near; a balance that fails; cancellation.
+/// A target or settings that do not fit the body; a target farther away than the body is large; a surface that no selected skin is near; a balance
+/// that fails; cancellation.
 pub fn fit_surface(
     body: &Arc<Body>,
     pose: &Pose,

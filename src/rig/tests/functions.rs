@@ -223,7 +223,8 @@ fn template_needs_functions_in_its_field() {
     );
 }
 
-/// A muscle needs the functions that its points and the skin around it reach, and acts on no others. Functions that do not act hold the skin back somewhat.
+/// A muscle needs the functions that its points and the skin around it reach, and acts on no others. Functions that do not act hold the skin back
+/// somewhat.
 #[test]
 fn muscle_needs_functions_in_its_reach() {
     let (body, _) = bumped();
