@@ -25,8 +25,8 @@ const LESSENED: f64 = 0.5;
 const MIN_SHARE: f64 = 0.05;
 /// Largest share σ: flesh that gives way less than linear flesh takes more than the whole.
 const MAX_SHARE: f64 = 4.0;
-/// Gain of a round, as a share of what it leaves, below which no other follows. On a bump of 2 cm on an arm the second round leaves hardly
-/// more than the fourth.
+/// Gain of a round, as a share of what it leaves, below which it is not worth its larger wish, and no other follows. On a bump of 2 cm on an
+/// arm the second round leaves hardly more than the fourth.
 const MIN_GAIN: f64 = 0.02;
 
 /// A body in balance at a pose without the rig, with other rigs.
@@ -134,11 +134,10 @@ impl<'a> BalancedFlesh<'a> {
                 };
                 continue;
             }
-            let is_enough = nearest - left < MIN_GAIN * left && share >= 0.5;
-            (nearest, best, moved, correction.u) = (left, Some(wish), response, u);
-            if is_enough {
+            if best.is_some() && nearest - left < MIN_GAIN * left && share >= LESSENED {
                 break;
             }
+            (nearest, best, moved, correction.u) = (left, Some(wish), response, u);
             share = (share * reached).clamp(MIN_SHARE, MAX_SHARE);
         }
         Ok(best)
