@@ -242,7 +242,7 @@ def test_lone_limb_pairs_by_part_and_side():
     other = deformed(found, stocky, names=[german.get(name, name) for name in found.names])
     assert thew.Correspondence(limb, other).bones == [(name, german[name]) for name in names]
     numbers = deformed(found, stocky, names=[f"bone.{i:03}" for i in range(len(found.names))])
-    blind, unnamed = (thew.Correspondence(limb, numbers, names=use).pairs for use in (True, False))
+    blind, unnamed = (thew.Correspondence(limb, numbers, names=use).bones for use in (True, False))
     assert blind == unnamed
 
 
