@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How well a copied rig fits on the other character, as a part of what it is to do there.
+"""Fit of a copied rig on the other character: what it misses there, as a part of what it is to do.
 
 A sculpted rig is to move the skin as it moves that of its own character, which the map carries over; lattice and flesh decide how near it comes.
 A force field is to move flesh in proportion to its size; how far it does depends on the flesh around it. A muscle's contraction is a
@@ -79,7 +79,7 @@ def sample_of(native: Any, index: int) -> dict[str, float]:
     return native.samples[index][1] if native.samples else native.parameters()
 
 
-#: How well a rig fits, by its kind; None where nothing tells.
+#: Measures of the fit of a rig, by its kind; None where nothing tells.
 FITS_BY_KIND = {"FORCE": force_fit, "SCULPTED": sculpt_fit, "MUSCLE": None}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How near another character's flesh comes to what a sculpted rig does on its own one.
+"""Difference of what a sculpted rig does to another character's flesh from what it does on its own one.
 
 The skin's own way under the rig is what counts, and not the offsets that the rig keeps: these are stretched where flesh resists.
 """

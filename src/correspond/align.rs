@@ -111,7 +111,7 @@ struct Wishes<'a> {
     given: &'a [BonePair],
     /// Pairs of bones of one name that are to be paired where the trees allow it.
     namesakes: Vec<BonePair>,
-    /// Whether names count.
+    /// `true`: names count.
     names: bool,
 }
 

@@ -75,7 +75,7 @@ pub enum CorrespondenceError {
         /// Largest distance allowed, metres.
         allowed: f64,
     },
-    /// The bone has no partner.
+    /// The bone has no partner, nor has a bone above it.
     #[error("the bone '{name}' has no partner on the target character: pass a pair with it")]
     NoPartner {
         /// Name of the source bone.

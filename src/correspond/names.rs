@@ -77,7 +77,7 @@ impl Part {
 pub(super) struct BoneName {
     /// The name in lower case.
     whole: String,
-    /// Whether it says more than that it is a bone, and its number.
+    /// `true`: it says more than that it is a bone, and its number.
     telling: bool,
     pub part: Option<Part>,
     pub side: Option<BodySide>,

@@ -133,7 +133,7 @@ impl FreedFlesh {
     /// Frees the flesh of bones.
     ///
     /// # Errors
-    /// As [`follow_bones`], without poses.
+    /// Errors of [`follow_bones`] that are not of poses.
     pub fn new(body: &Arc<Body>, settings: &DynamicBoneSettings) -> Result<Self, SimulationError> {
         settings.check()?;
         let method = settings.simulation.method;

@@ -397,7 +397,7 @@ impl PyRig {
 
     /// Returns the rig as it is on another character: at the corresponding place, as large as the limb there, and as strong as that flesh
     /// needs to yield in proportion. `link` is a Correspondence from the body of this rig to the other. Raises CorrespondenceError for a rig of
-    /// another body, or one on a bone without a partner.
+    /// another body, one on a bone that has no partner and none above it that has one, and a muscle over a joint whose bones have one partner.
     fn retarget(&self, py: Python<'_>, link: &PyCorrespondence) -> PyResult<Self> {
         let carried = run_detached(py, || link.0.carry_rig(&self.0).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(carried)))

@@ -20,7 +20,7 @@ impl Shot {
     /// settings count; frame rate and motion are the shot's. In a cycle the poses are those of the state that repeats.
     ///
     /// # Errors
-    /// As [`follow_bones`] and [`simulate`](Self::simulate).
+    /// Errors of [`follow_bones`] and of [`simulate`](Self::simulate).
     pub fn follow_bones(
         &self,
         settings: &DynamicBoneSettings,

@@ -35,7 +35,7 @@ pub struct FleshPose {
     pub pose: Pose,
     /// Root mean square distance of the points from their targets in balance there, m.
     pub missed: f64,
-    /// Whether the displacements of the flesh came to rest: the rounds ended by themselves.
+    /// `true`: the displacements of the flesh came to rest, so that the rounds ended by themselves.
     pub is_settled: bool,
 }
 
