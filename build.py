@@ -4,7 +4,7 @@
 
     python3 build.py demo                     set everything up, then show Thew at work (pictures in dist/demo)
     python3 build.py demo --input FILE        the same for any rigged, animated glTF, FBX or .blend
-    python3 build.py test                     every test: Rust, wheel, two Blenders
+    python3 build.py test                     every test: Rust, wheel, four Blenders
 
 Needs git, Python 3.11 and a Rust toolchain. Everything else is fetched into this folder, except system libraries: these are
 installed through apt-get if that is permitted, and otherwise named. Products appear in dist/.
@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, coverage, environments, fuzzing, pictures, products, shows
+from tools import archives, checks, coverage, cross, environments, fuzzing, pictures, products, shows
 from tools.shell import BuildError, say
 
 
@@ -29,6 +29,10 @@ def main() -> int:
         "finish-wheel", help="licences, docstrings and dates of a wheel that maturin built by itself"
     )
     finish.add_argument("wheel", type=Path)
+    crossed = commands.add_parser("cross", help="wheels for other platforms, built in a folder of Debian sid (root)")
+    crossed.add_argument(
+        "platforms", nargs="*", metavar="PLATFORM", help=f"of {', '.join(cross.TARGETS)}; default: all"
+    )
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
     demo = commands.add_parser("demo", help="characters with flesh: dist/demo, pictures and .blend files")
@@ -61,9 +65,9 @@ def main() -> int:
     test = commands.add_parser("test", help="every test, or the suites that are named")
     test.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all")
     versions = [b.blender for b in environments.EVERY_BLENDER]
-    test.add_argument("--blender", choices=versions, help="this one only; 5.2 and 5.3 are tried when named")
+    test.add_argument("--blender", choices=versions, help="this one only, with every case")
     test.add_argument(
-        "--fast", action="store_true", help="Blender 5.0 only, with as few cases as 4.2 gets (THEW_FAST=1)"
+        "--fast", action="store_true", help="the main Blender only, with as few cases as the others get (THEW_FAST=1)"
     )
     arguments = parser.parse_args()
     try:
@@ -85,6 +89,9 @@ def dispatch(arguments: argparse.Namespace) -> None:
             say(str(products.wheel()))
         case "finish-wheel":
             products.finish_wheel(arguments.wheel, archives.epoch())
+        case "cross":
+            for built in cross.cross(_known(arguments.platforms, list(cross.TARGETS), "platform")):
+                say(str(built))
         case "package":
             say(str(products.package(arguments.wheel)))
         case "demo":
@@ -109,9 +116,9 @@ def dispatch(arguments: argparse.Namespace) -> None:
             checks.lint()
         case "test":
             suites = _known(arguments.suites, list(checks.SUITES), "suite")
-            blenders = environments.BLENDERS[:1] if arguments.fast else environments.BLENDERS
+            blenders = [environments.main_blender()] if arguments.fast else environments.tested_blenders()
             if arguments.blender:
-                blenders = [b for b in environments.EVERY_BLENDER if b.blender == arguments.blender]
+                blenders = [environments.find_blender(arguments.blender)]
             checks.test(suites, blenders, arguments.fast)
 
 

@@ -7,13 +7,14 @@ import os
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools import archives, environments, licences, products, system
-from tools.environments import BLENDERS, TOOLS, Environment
+from tools.environments import TOOLS, Environment, main_blender
 from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment, is_done, mark_done, run, say
 
 SUITES = ("rust", "wheel", "blender")
@@ -59,7 +60,7 @@ def lint() -> None:
     """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is raised."""
     system.require_rust()
     environments.setup(blenders=[])
-    environments.begin(BLENDERS[:1])
+    environments.begin([main_blender()])
     ruff = TOOLS.bin / "ruff"
     # With feature `python` clippy and rustdoc see every line. Macros and build scripts are shared with the builds of
     # the tests and the wheel.
@@ -171,7 +172,7 @@ def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> 
         if blender != blenders[0]:
             own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
         files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
-        if blender == BLENDERS[0]:
+        if blender == main_blender():
             jobs += [_blender_job(blender, [file], own) for file in files if file.name in ALIKE]
             files = [file for file in files if file.name not in ALIKE]
         else:
@@ -218,6 +219,7 @@ def _watch(command: list[object], env: Mapping[str, str | None], title: str | No
     """
     closing: list[str] = []
     held: list[str] = []
+    began = time.monotonic()
     with subprocess.Popen(
         [str(word) for word in command],
         cwd=ROOT,
@@ -236,7 +238,7 @@ def _watch(command: list[object], env: Mapping[str, str | None], title: str | No
                 print(line, end="", flush=True)
     if title:
         with _printing:
-            say(title)
+            say(f"{title} ({time.monotonic() - began:.0f} s)")
             print("".join(held), end="", flush=True)
     code = child.returncode
     if code == PYTEST_NO_TESTS and closing and closing[-1].startswith("no tests ran"):

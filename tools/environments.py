@@ -8,6 +8,7 @@ Blender itself comes from the package index as the module `bpy`, about 1 GB each
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import shutil
@@ -53,6 +54,10 @@ class Environment:
         """Returns variables that make child processes see this environment as the active one."""
         path = os.pathsep.join([str(self.bin), os.environ.get("PATH", "")])
         return {"VIRTUAL_ENV": str(self.folder), "PATH": path, "PYTHONHOME": None}
+
+    def can_be_made(self) -> bool:
+        """Returns true if it is there, or a Python of its version is."""
+        return self.python.is_file() or find_interpreter(self.version) is not None
 
     def ensure(self) -> Environment:
         """Creates the environment and installs its requirements, unless that was done before."""
@@ -111,19 +116,48 @@ class Environment:
 
 
 TOOLS = Environment("tools")
-#: Blenders tested at each change: the newest one for the Python of the other tools, and the oldest supported one.
-BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
-#: Blenders tested only by name.
-NEWER_BLENDERS = [Environment("bpy52", "5.2", (3, 13)), Environment("bpy53", "5.3", (3, 13))]
-EVERY_BLENDER = [*BLENDERS, *NEWER_BLENDERS]
+#: Every Blender that can be tested, by version.
+EVERY_BLENDER = [
+    Environment("bpy42", "4.2"),
+    Environment("bpy45", "4.5"),
+    Environment("bpy50", "5.0"),
+    Environment("bpy52", "5.2", (3, 13)),
+    Environment("bpy53", "5.3", (3, 13)),
+]
+#: The newest LTS, which runs every test, the demo and the pictures; and what does so where Python 3.13 is missing.
+MAIN_BLENDER, MAIN_WITHOUT_NEW_PYTHON = "5.2", "5.0"
+#: Blenders that run fewer cases at each change: the oldest supported one, the other LTS and the newest.
+OTHER_BLENDERS = ("4.2", "4.5", "5.3")
 
 _making = {env.name: threading.Lock() for env in (TOOLS, *EVERY_BLENDER)}
+
+
+def find_blender(version: str) -> Environment:
+    """Returns the environment of a version of Blender, such as 5.2."""
+    return next(env for env in EVERY_BLENDER if env.blender == version)
+
+
+@functools.cache
+def main_blender() -> Environment:
+    """Returns the Blender that runs every test, the demo and the pictures."""
+    main = find_blender(MAIN_BLENDER)
+    return main if main.can_be_made() else find_blender(MAIN_WITHOUT_NEW_PYTHON)
+
+
+@functools.cache
+def tested_blenders() -> list[Environment]:
+    """Returns the Blenders tested at each change, the main one first. Those without a Python on this machine are named and left out."""
+    wanted = [find_blender(version) for version in OTHER_BLENDERS]
+    missing = [env.blender for env in [find_blender(MAIN_BLENDER), *wanted] if not env.can_be_made()]
+    if missing:
+        say(f"Blender {' and '.join(map(str, missing))} not tested: there is no Python 3.13 on this machine")
+    return [main_blender(), *(env for env in wanted if env.can_be_made())]
 
 
 def setup(blenders: list[Environment] | None = None) -> None:
     """Prepares everything that the other commands need on a fresh machine."""
     system.require_rust()
-    for env in [TOOLS, *(BLENDERS if blenders is None else blenders)]:
+    for env in [TOOLS, *(tested_blenders() if blenders is None else blenders)]:
         env.ensure()
 
 
@@ -144,17 +178,25 @@ def _create(folder: Path, python: str) -> None:
     run([python, "-m", "venv", folder])
 
 
-def _interpreter(wanted: Environment) -> str:
-    """Returns the Python of an environment: this one, one on the path, or one of pyenv's."""
-    if sys.version_info[:2] == wanted.version:
+@functools.cache
+def find_interpreter(version: tuple[int, int]) -> str | None:
+    """Returns a Python of this version: the running one, one on the path, or one of pyenv's."""
+    if sys.version_info[:2] == version:
         return sys.executable
-    version = ".".join(map(str, wanted.version))
+    name = f"python{version[0]}.{version[1]}"
     kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    found = [shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python{version}"), reverse=True)]
-    for python in filter(None, found):
-        # pyenv has shims on the path even for versions that are switched off; these end with an error.
-        if capture([python, "--version"])[0] == 0:
-            return str(python)
+    pattern = f"{version[0]}.{version[1]}.*/bin/{name}"
+    found = [shutil.which(name), *map(str, sorted(kept.glob(pattern), reverse=True))]
+    # pyenv has shims on the path even for versions that are switched off; these end with an error.
+    return next((python for python in found if python and capture([python, "--version"])[0] == 0), None)
+
+
+def _interpreter(wanted: Environment) -> str:
+    """Returns the Python that an environment is made of."""
+    python = find_interpreter(wanted.version)
+    if python:
+        return python
+    version = ".".join(map(str, wanted.version))
     which = f"Blender {wanted.blender}" if wanted.blender else "What builds and tests Thew"
     raise BuildError(
         f"{which} needs Python {version}; this is {sys.version.split()[0]}, and no python{version} is on the path. "

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tools import products, shows
 from tools.checks import install_wheel
-from tools.environments import BLENDERS, TOOLS
+from tools.environments import TOOLS, main_blender
 from tools.shell import ROOT, SCRATCH, run, say
 from tools.shows import EXAMPLES
 
@@ -132,7 +132,10 @@ def _run(maker: Maker, window: Path | None) -> None:
             run([TOOLS.python, script, *maker.words], env={"PYTHONPATH": str(ROOT)})
         case "blender":
             zipped = {"THEW_ZIP": str(products.package())}
-            run([BLENDERS[0].ensure().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
+            run(
+                [main_blender().ensure().python, script, *maker.words],
+                env={**profile, **zipped, "PYTHONPATH": str(ROOT)},
+            )
         case "window":
             size = ["--window-geometry", 0, 0, 1600, 900, "--enable-event-simulate"]
             run([window, *size, "--python", script, "--", products.package(), MAKING], env=profile)

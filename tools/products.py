@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools import archives, licences, system
-from tools.environments import BLENDERS, TOOLS
+from tools.environments import TOOLS, main_blender
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_done, mark_done, run, say
 
 # Users' Blenders run on older systems than the machine that builds: glibc 2.28 is RHEL 8 and Debian 10.
@@ -199,7 +199,7 @@ def check_private(built: Path) -> None:
 def package(given_wheel: Path | None = None) -> Path:
     """Builds dist/thew-VERSION.zip, or, with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
     binary = given_wheel.resolve() if given_wheel else wheel()
-    BLENDERS[0].ensure()
+    main_blender().ensure()
     inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
     platform = platform_of(binary)
     suffix = f"-{platform}" if given_wheel else ""
@@ -259,12 +259,12 @@ def platform_of(wheel_file: Path) -> str:
 
 def validate_source() -> None:
     """Runs Blender's own validator over the extension's source."""
-    BLENDERS[0].ensure()
+    main_blender().ensure()
     _extension_tool("validate", ROOT / "blender_addon")
 
 
 def _extension_tool(*words: object) -> None:
-    run([TOOLS.python, BLENDERS[0].blender_script("blender_ext.py"), *words])
+    run([TOOLS.python, main_blender().blender_script("blender_ext.py"), *words])
 
 
 def _built_wheel() -> Path | None:

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from tools import history, products
 from tools.checks import data_folder, install_wheel
-from tools.environments import BLENDERS, TOOLS, Environment
+from tools.environments import TOOLS, Environment, main_blender
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, say
 
 
 def demo(given: Path | None, output: Path | None, action: str | None, cells: int) -> None:
     """Installs the zip into a clean Blender, gives characters flesh, bakes, saves, renders."""
     extension = products.package()
-    blender = BLENDERS[0].ensure()
+    blender = main_blender().ensure()
     target = (output or DIST / "demo").resolve()
     target.mkdir(parents=True, exist_ok=True)
     engine = _engine(blender)
@@ -57,7 +57,7 @@ def examples(names: list[str], output: Path | None, fast: bool) -> None:
     shutil.rmtree(unpacked, ignore_errors=True)
     with zipfile.ZipFile(products.wheel()) as wheel:
         wheel.extractall(unpacked)
-    blender = BLENDERS[0].ensure()
+    blender = main_blender().ensure()
     for name in names:
         say(EXAMPLES[name].replace("_", ": ", 1))
         words: list[object] = ["-m", f"examples.{EXAMPLES[name]}"]
@@ -107,7 +107,7 @@ def _bench(name: str) -> tuple[str, list[object], dict[str, str | None]]:
     env["BLENDER_USER_RESOURCES"] = str(clean_profile("bench"))
     python = TOOLS.python
     if name.startswith("blender_"):
-        python = BLENDERS[0].ensure().python
+        python = main_blender().ensure().python
         env["THEW_ZIP"] = str(products.package())
     else:
         install_wheel()

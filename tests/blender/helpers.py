@@ -166,7 +166,7 @@ def snapshot(obj) -> dict:
     return {
         "modifiers": [(m.name, m.type, m.show_viewport, m.show_render, m.persistent_uid) for m in obj.modifiers],
         "active modifier": obj.modifiers.active.name if obj.modifiers.active else None,
-        "attributes": [(a.name, a.data_type, a.domain) for a in mesh.attributes],
+        "attributes": sorted((a.name, a.data_type, a.domain) for a in mesh.attributes),  # their order is Blender's own
         "active attribute": mesh.attributes.active.name if mesh.attributes.active else None,
         "keys": [(k.name, k.value, k.mute, k.relative_key.name) for k in keys.key_blocks] if keys else None,
         "key": (obj.active_shape_key_index, obj.show_only_shape_key),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import archives, checks, licences, products
-from tools.environments import BLENDERS
+from tools import archives, checks, cross, licences, products
+from tools.environments import find_blender, main_blender
 from tools.shell import ROOT, BuildError
 
 MANIFEST = """
@@ -49,6 +49,30 @@ def test_manifest_names_copyrights():
     own = MANIFEST.replace("[permissions]", 'copyright = ["2026 Us"]\n[permissions]')
     done = tomllib.loads(products.complete_manifest(own, "thew-1.whl", "linux-x64", holders))
     assert done["copyright"] == ["2026 Us", *holders]
+
+
+@pytest.mark.parametrize("name", cross.TARGETS)
+def test_cross_wheel_differs_by_module(name, tmp_path):
+    """The wheel of another platform has its module, tag and record, and every other file of this machine's."""
+    here = tmp_path / "thew-1.2-cp311-abi3-manylinux_2_28_x86_64.whl"
+    files = {
+        "thew/__init__.py": b"",
+        "thew/_thew.abi3.so": b"of this machine",
+        "thew-1.2.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: cp311-abi3-manylinux_2_28_x86_64\n",
+        "thew-1.2.dist-info/RECORD": b"",
+    }
+    with zipfile.ZipFile(here, "w") as archive:
+        for file, data in files.items():
+            archive.writestr(file, data)
+    target = cross.TARGETS[name]
+    built = cross.assemble(here, b"of another", target, tmp_path)
+    assert products.platform_of(built) == name
+    with zipfile.ZipFile(built) as archive:
+        found = {file: archive.read(file) for file in archive.namelist()}
+    assert found.pop(f"thew/{target.module}") == b"of another"
+    assert found.pop("thew-1.2.dist-info/WHEEL") == f"Wheel-Version: 1.0\nTag: cp311-abi3-{target.tag}\n".encode()
+    assert f"thew/{target.module},sha256=" in found.pop("thew-1.2.dist-info/RECORD").decode()
+    assert found == {"thew/__init__.py": b""}
 
 
 @pytest.mark.parametrize(
@@ -107,14 +131,14 @@ def test_closing_line_recognised(line, closes):
 
 
 def test_blender_jobs_hold_each_file():
-    """Each test file is in one job of the first Blender, and all but the shared ones are in one of the other."""
+    """Each test file is in one job of the main Blender, and all but the shared ones are in one of another."""
     files = {file.name for file in (ROOT / "tests" / "blender").glob("test_*.py")}
-    for blender, wanted in zip(BLENDERS, (files, files - checks.ALIKE), strict=True):
+    for blender, wanted in ((main_blender(), files), (find_blender("4.2"), files - checks.ALIKE)):
         jobs = checks.blender_jobs([blender], {})
         run = [word.name for job in jobs for word in job.command if getattr(word, "name", "").startswith("test_")]
         assert len(run) == len(set(run)) and set(run) <= wanted
         plain = {name for name in wanted - set(run) if "import bpy" in (ROOT / "tests" / "blender" / name).read_text()}
-        assert not plain and (blender != BLENDERS[0] or set(run) == files)
+        assert not plain and (blender != main_blender() or set(run) == files)
         assert all([part.command[-1] for part in job.parts] == job.command[2:] for job in jobs if job.parts)
 
 

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Wheels for other platforms than this machine's: `build.py cross windows-x64 linux-arm64 macos-arm64`.
+
+Problem: rustup's toolchains bring the standard library of one platform, and those of others are not in Debian. Method: a folder of
+Debian sid, whose package rust-src holds the source of the standard library; cargo compiles it with the crate (`-Z build-std`,
+an unstable option that Debian's compiler takes under RUSTC_BOOTSTRAP). Linkers: MinGW for Windows, zig for the others, with glibc
+2.28 on Linux as for this machine's wheel. zig has no frameworks of macOS, so that wheel computes without graphics devices.
+Everything of a wheel but its module is the same on all platforms and comes from this machine's wheel.
+Cost: a folder of 3 GB, then some 10 minutes a platform. Needs root, for debootstrap and chroot.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools import archives, products, system
+from tools.environments import TOOLS
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_done, mark_done, run, say
+
+SUITE = "sid"
+MIRROR = "https://deb.debian.org/debian"
+PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64"]
+
+#: What cargo reads of the project.
+SOURCES = ("Cargo.toml", "Cargo.lock", "src", "wheel", "benches", "examples", "tests", "docs", "README.md")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A platform that wheels are cross-built for."""
+
+    triple: str
+    #: The wheel's platform tag.
+    tag: str
+    #: cargo's product, and the name under which Python imports it.
+    library: str
+    module: str
+    #: zig's name of the platform; empty: MinGW links.
+    zig: str = ""
+    options: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+TARGETS = {
+    "windows-x64": Target(
+        "x86_64-pc-windows-gnu",
+        "win_amd64",
+        "thew_wheel.dll",
+        "_thew.pyd",
+        variables={"CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER": "x86_64-w64-mingw32-gcc"},
+    ),
+    "linux-arm64": Target(
+        "aarch64-unknown-linux-gnu",
+        "manylinux_2_28_aarch64",
+        "libthew_wheel.so",
+        "_thew.abi3.so",
+        zig="aarch64-linux-gnu.2.28",
+        variables={"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/link"},
+    ),
+    "macos-arm64": Target(
+        "aarch64-apple-darwin",
+        "macosx_11_0_arm64",
+        "libthew_wheel.dylib",
+        "_thew.abi3.so",
+        zig="aarch64-macos.11.0",
+        options=("--no-default-features",),
+        variables={
+            "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "/zig/link",
+            "CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS": "-Clink-arg=-undefined -Clink-arg=dynamic_lookup",
+            "MACOSX_DEPLOYMENT_TARGET": "11.0",
+        },
+    ),
+}
+
+
+def cross(names: list[str]) -> list[Path]:
+    """Builds wheels into dist/ for the named platforms. Returns their files."""
+    here = products.wheel()
+    folder = _debian()
+    _copy_sources(folder / "thew")
+    built = []
+    for name in names:
+        say(f"wheel for {name}")
+        target = TARGETS[name]
+        _cargo(folder, target, ["-p", "thew-wheel", *target.options])
+        module = folder / "thew" / "target" / target.triple / "release" / target.library
+        built.append(assemble(here, module.read_bytes(), target, DIST))
+        products.check_private(built[-1])
+    return built
+
+
+def example(name: str, program: str) -> Path:
+    """Builds one of the Rust programs of examples/ for a platform, to be run under wine or qemu. Returns its file."""
+    folder = _debian()
+    _copy_sources(folder / "thew")
+    target = TARGETS[name]
+    _cargo(folder, target, ["--example", program, "--no-default-features"])
+    return folder / "thew" / "target" / target.triple / "release" / "examples" / program
+
+
+def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
+    """Writes a wheel of another platform into the folder `place`: this machine's wheel with another module. Returns its file."""
+    stem = "-".join(here.name.split("-")[:2])
+    about = f"{stem}.dist-info/WHEEL"
+    with zipfile.ZipFile(here) as wheel:
+        own = next(name for name in wheel.namelist() if name.startswith("thew/_thew."))
+        lines = wheel.read(about).decode().splitlines(keepends=True)
+    tag = f"cp311-abi3-{target.tag}"
+    text = "".join(f"Tag: {tag}\n" if line.startswith("Tag:") else line for line in lines)
+    built = place / f"{stem}-{tag}.whl"
+    shutil.copy2(here, built)
+    archives.rewrite(built, {about: text.encode()}, archives.epoch(), without=own)
+    archives.rewrite(built, {f"thew/{target.module}": module}, archives.epoch())
+    return built
+
+
+def _cargo(folder: Path, target: Target, words: list[str]) -> None:
+    """Runs cargo in the Debian folder, with the standard library built for the target."""
+    if target.zig:
+        _install_zig(folder, target.zig)
+    variables = {
+        "HOME": "/root",
+        "PATH": "/usr/bin:/bin",
+        "RUSTC_BOOTSTRAP": "1",
+        "PYO3_CROSS": "1",
+        "PYO3_CROSS_PYTHON_VERSION": "3.11",
+        "SOURCE_DATE_EPOCH": str(archives.epoch()),
+        "RUSTFLAGS": "--remap-path-prefix=/root/.cargo=/cargo",
+        **target.variables,
+    }
+    if own := variables.pop(f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_RUSTFLAGS", ""):
+        variables["RUSTFLAGS"] += f" {own}"
+    settings = [f"{key}={value}" for key, value in variables.items()]
+    cargo = ["cargo", "build", "--release", "--locked", "-Z", "build-std=std,panic_unwind", "--target", target.triple]
+    run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "cargo", *cargo, *words])
+
+
+def _install_zig(folder: Path, target: str) -> None:
+    """Puts zig and a script that cargo calls as its linker into the Debian folder."""
+    status, place = capture([TOOLS.python, "-c", "import ziglang; print(ziglang.__path__[0])"])
+    if status:
+        raise BuildError(f"zig is missing among the tools:\n{place}")
+    zig = folder / "zig"
+    if not (zig / "zig").is_file():
+        shutil.copytree(place.strip(), zig, dirs_exist_ok=True)
+    link = zig / "link"
+    # rustc names libraries of the platform's own compiler that zig brings itself, and options that it does not know.
+    link.write_text(
+        "#!/bin/sh\n"
+        'for word do shift; case "$word" in -lgcc_s|-lgcc|-lgcc_eh|-Wl,--no-undefined-version) ;; '
+        '*) set -- "$@" "$word" ;; esac; done\n'
+        f'exec /zig/zig cc -fno-sanitize=all -target {target} "$@" -lunwind\n'
+        if "linux" in target
+        else f'#!/bin/sh\nexec /zig/zig cc -fno-sanitize=all -target {target} "$@"\n'
+    )
+    link.chmod(0o755)
+
+
+def _copy_sources(place: Path) -> None:
+    """Copies what cargo needs into the Debian folder; cargo's own output there is kept."""
+    for name in SOURCES:
+        source, copy = ROOT / name, place / name
+        if source.is_dir():
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("images", "__pycache__"))
+        else:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, copy)
+
+
+def _debian() -> Path:
+    """Makes the folder of Debian sid with its packages, unless that was done before. Returns it."""
+    given = os.environ.get("THEW_DEBIAN")
+    folder = Path(given) if given else SCRATCH / f"debian-{SUITE}"
+    wanted = digest(str(folder), SUITE, *PACKAGES)
+    if not (folder / "usr" / "bin" / "cargo").exists() or not is_done("debian", wanted):
+        if platform.system() != "Linux" or os.geteuid() != 0:
+            raise BuildError("Wheels for other platforms are built in a Debian folder, which needs Linux and root.")
+        if not shutil.which("debootstrap"):
+            system.install(["debootstrap"], "A folder of Debian sid is made by debootstrap")
+        if not (folder / "usr" / "bin" / "apt-get").exists():
+            say(f"Debian {SUITE} in {folder}")
+            run(["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, folder, MIRROR])
+        for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):  # what this machine trusts, the folder may
+            shutil.copy2(Path("/", file), folder / file)
+        # sid's list may be past its date on a mirror that is seldom renewed.
+        (folder / "etc" / "apt" / "apt.conf.d" / "99date").write_text('Acquire::Check-Valid-Until "false";\n')
+        run(["chroot", folder, "apt-get", "update", "-q"])
+        quiet = ["env", "DEBIAN_FRONTEND=noninteractive"]
+        run(["chroot", folder, *quiet, "apt-get", "install", "-y", "-q", "--no-install-recommends", *PACKAGES])
+        mark_done("debian", wanted)
+    return folder
