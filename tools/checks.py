@@ -46,6 +46,9 @@ ALIKE = {
     )
 }
 
+# What an artist does first, in every Blender. The other files run in the main one and in one of the others, in turn.
+EVERYWHERE = {f"test_{name}.py" for name in ("add_play_bake_remove", "bake_targets", "old_files", "panel", "rigs")}
+
 # Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them.
 TOGETHER = 8
 
@@ -164,12 +167,14 @@ class Job:
 def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
     """Returns the jobs of each Blender: the long test files alone, the others by several.
 
-    Only the first Blender runs files whose results are the same in all of them, or that do not need Blender.
+    Only the main Blender runs files whose results are the same in all of them, or that do not need Blender. Beside it each of
+    the others runs fewer cases, and every file once among them; alone it runs all.
     """
     jobs = []
+    others = blenders[1:]
     for blender in blenders:
         own = dict(env)
-        if blender != blenders[0]:
+        if blender in others:
             own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
         files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
         if blender == main_blender():
@@ -177,6 +182,9 @@ def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> 
             files = [file for file in files if file.name not in ALIKE]
         else:
             files = [file for file in files if file.name not in ALIKE and "import bpy" in file.read_text()]
+        if blender in others:
+            turn = others.index(blender)
+            files = [f for k, f in enumerate(files) if f.name in EVERYWHERE or k % len(others) == turn]
         jobs += [_blender_job(blender, files[i : i + TOGETHER], own) for i in range(0, len(files), TOGETHER)]
     return jobs
 

@@ -186,7 +186,10 @@ def _debian() -> Path:
         if not (folder / "usr" / "bin" / "apt-get").exists():
             say(f"Debian {SUITE} in {folder}")
             run(["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, folder, MIRROR])
-        for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):  # what this machine trusts, the folder may
+        for file in (
+            "etc/resolv.conf",
+            "etc/ssl/certs/ca-certificates.crt",
+        ):  # what this machine trusts, the folder may
             shutil.copy2(Path("/", file), folder / file)
         # sid's list may be past its date on a mirror that is seldom renewed.
         (folder / "etc" / "apt" / "apt.conf.d" / "99date").write_text('Acquire::Check-Valid-Until "false";\n')

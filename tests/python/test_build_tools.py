@@ -142,6 +142,20 @@ def test_blender_jobs_hold_each_file():
         assert all([part.command[-1] for part in job.parts] == job.command[2:] for job in jobs if job.parts)
 
 
+def test_other_blenders_share_files():
+    """Beside the main Blender each other one runs what every Blender runs, and among them they run every file that needs Blender."""
+    blenders = [main_blender(), find_blender("4.2"), find_blender("4.5"), find_blender("5.3")]
+    run = {blender.blender: set() for blender in blenders}
+    for job in checks.blender_jobs(blenders, {}):
+        assert (job.env.get("THEW_FAST") == "1") is not job.name.startswith(f"Blender {main_blender().blender} ")
+        run[job.name.split()[1]] |= {w.name for w in job.command if getattr(w, "name", "").startswith("test_")}
+    folder = ROOT / "tests" / "blender"
+    files = {file.name for file in folder.glob("test_*.py")}
+    shared = {name for name in files - checks.ALIKE if "import bpy" in (folder / name).read_text()}
+    main, *others = run.values()
+    assert main == files and set.union(*others) == shared and set.intersection(*others) == checks.EVERYWHERE
+
+
 def test_crash_runs_parts():
     """The files after a crash are run by themselves, and the crash remains a failure."""
     ends = [sys.executable, "-c", "print('1 passed in 0.01s')"]
