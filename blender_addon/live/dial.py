@@ -42,14 +42,15 @@ def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
-    """Shows the flesh of the clip, scaled as the setting suggests."""
-    settings = obj.thew
+    """Shows the flesh that was simulated last, scaled as the setting suggests."""
+    settings, latest, frame = obj.thew, updates.state.displayed_parts.get(obj.session_uid), scene.frame_float
+    arrived = latest is not None and latest.covers(frame)  # of an earlier step of the drag
     try:
         young = flesh.young(None if settings.use_young else settings.softness, settings.young)
-        share = growth(flesh.body.material.young, young)
+        share = growth((latest.built if arrived else flesh).body.material.young, young)
     except core().ThewError:
         return  # the update will report it
-    session.write(obj, flesh, share * flesh.offsets(scene.frame_float), scene)
+    session.write(obj, flesh, share * (latest if arrived else flesh).offsets(frame), scene)
 
 
 def growth(before: float, after: float) -> float:

@@ -30,6 +30,7 @@ from . import (
     saving,
     session,
     target,
+    turns,
     updates,
     validity,
 )  # fmt: skip
@@ -49,8 +50,12 @@ def rig_changed(obj: bpy.types.Object) -> None:
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
-    """Schedules a new simulation after an edited setting, with a window."""
-    if not windows.is_headless() and obj.thew.made.flesh:
+    """Schedules a new simulation after an edited setting, with a window: at once where a motion shows it soon."""
+    if windows.is_headless() or not obj.thew.made.flesh:
+        return
+    if turns.is_quick(obj, fleshes.known_state(obj), bpy.context.scene):
+        updates.schedule_at_once(obj)
+    else:
         updates.wait(obj)
 
 
@@ -124,6 +129,7 @@ def after_update(scene, depsgraph):
         return
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
+    playback.look_where_shown(scene)
     if depsgraph.id_type_updated("OBJECT"):
         clip_following.look(scene)
     keyframed_events.after_update(scene, depsgraph)

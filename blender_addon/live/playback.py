@@ -13,7 +13,7 @@ from bpy.app.handlers import persistent
 
 from ..logic.states import Event, Motion
 from ..rigs import rigging
-from ..scene import poses, reading, windows
+from ..scene import poses, reading, visibility, windows
 from . import clip_following, keyframed, keyframed_events, rendering, resting, session, updates
 from .events import report_event
 from .session import register as fleshes
@@ -39,6 +39,29 @@ def show_frame(scene) -> None:
     keyframed_events.look_up(scene)
 
 
+#: Session ids of objects that were passed over because nobody looks at them, and whose frame in view may be an old one.
+_passed_over: set[int] = set()
+
+
+def is_passed_over(obj: bpy.types.Object) -> bool:
+    """Returns whether a frame that plays, or is scrubbed over, leaves an object alone because nobody looks at it."""
+    if updates.state.rendering or not windows.is_browsing() or visibility.is_looked_at(obj):
+        _passed_over.discard(obj.session_uid)
+        return False
+    _passed_over.add(obj.session_uid)
+    return True
+
+
+def look_where_shown(scene) -> None:
+    """Looks up the present frame of objects that were passed over and are looked at again."""
+    visibility.forget()
+    if not _passed_over or windows.is_browsing():
+        return
+    if any(obj.session_uid in _passed_over and visibility.is_looked_at(obj) for obj in fleshes.objects(scene)):
+        _passed_over.clear()
+        look_up(scene)
+
+
 def look_up(scene) -> None:
     """Writes the offsets of the scene's objects with flesh at the scene's frame."""
     objects = fleshes.objects(scene)
@@ -47,7 +70,7 @@ def look_up(scene) -> None:
     if windows.is_headless() and not updates.state.rendering:
         session.notice_edits(objects, bpy.context.view_layer.depsgraph)
     for obj in objects:
-        if not session.is_shown(obj, updates.state.rendering):
+        if not session.is_shown(obj, updates.state.rendering) or is_passed_over(obj):
             continue
         flesh = fleshes.state_of(obj)
         ready = updates.is_ready(obj, scene, flesh)
@@ -83,6 +106,7 @@ def compare(scene, depsgraph) -> None:
         if (
             flesh is None
             or flesh.clip is None
+            or obj.session_uid in _passed_over
             or (not updates.state.rendering and session.is_arriving(obj, flesh, scene))
         ):
             continue
