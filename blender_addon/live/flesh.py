@@ -120,6 +120,7 @@ class Flesh(BuildStages):
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
+    movers_touched: bool = False  # something that moves it may have changed since it was read
     poses_from_cache: bool = False  # poses come from the disk cache and were not read since
     arriving: PartialMotion | None = None  # finished frames of the simulation under way
     viewed: float | None = None  # frame at which the artist looks at the motion; None: at none

@@ -71,3 +71,7 @@ class Glance(PartialMotion):
     def is_ready(self, frame: float) -> bool:
         """Returns whether it is a likeness of `frame`."""
         return self.frame <= frame < self.frame + 1 and super().is_ready(frame)
+
+    def ready_frames(self) -> tuple[int, int]:
+        """Returns no frames: a likeness is not final."""
+        return self.start, self.start - 1

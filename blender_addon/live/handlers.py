@@ -22,6 +22,7 @@ from . import (
     jobs,
     keyframed_events,
     lattice_faults,
+    motion_edits,
     playback,
     registers,
     rendering,
@@ -137,8 +138,10 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        updates.report_edited_curves(objects, depsgraph)
+        motion_edits.report_edited_curves(objects, depsgraph)
     updates.state.undone = False
+    if depsgraph.id_type_updated("OBJECT") or depsgraph.id_type_updated("ARMATURE"):
+        note_movers(objects)
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
@@ -164,6 +167,16 @@ def after_update(scene, depsgraph):
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
+
+
+def note_movers(objects) -> None:
+    """Notes that something that moves the characters may have changed: it is compared when they are simulated, or play."""
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is not None:
+            flesh.movers_touched = True
+    if not windows.is_headless() and windows.is_playing():
+        motion_edits.report_edited_movers(objects)
 
 
 def follow_rigs(obj, flesh) -> None:
@@ -208,6 +221,7 @@ def follow_pins(obj, flesh, scene, depsgraph) -> None:
 def before_playing(*_):
     """Allows changed motions to be read again as playback starts."""
     updates.state.read_in_playback.clear()
+    motion_edits.report_edited_movers(fleshes.objects(bpy.context.scene))
 
 
 @persistent

@@ -52,6 +52,10 @@ class PartialMotion:
         """Returns whether the final flesh of `frame` can be shown."""
         return self.start <= frame and int(np.ceil(frame)) - self.start < self.ready
 
+    def ready_frames(self) -> tuple[int, int]:
+        """Returns the first and the last frame that are final; the last is less than the first where there is none."""
+        return self.start, self.start + self.ready - 1
+
     def covers(self, frame: float) -> bool:
         """Returns whether `frame` can be shown, if only as a likeness."""
         return self.is_ready(frame) or (self.glance is not None and self.glance.covers(frame))

@@ -60,6 +60,11 @@ class UpdateQueue:
 state = UpdateQueue()
 
 
+def is_due(obj: bpy.types.Object) -> bool:
+    """Returns whether an update of an object waits or is under way."""
+    return obj.session_uid in state.waiting or (state.updated_object is not None and state.updated_object == obj)
+
+
 def in_order(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Returns objects in the order of their turns; those that nobody looks at come last."""
     active = bpy.context.view_layer.objects.active

@@ -16,7 +16,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED_ERRORS, thew
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
-from ..scene import frame_dependence, poses, reading, visibility, windows
+from ..scene import poses, reading, visibility, windows
 from . import jobs, keyframed, rendering, session, turns, validity
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
@@ -42,6 +42,9 @@ QUICK_INTERVAL, STEP_TIME = 0.005, 0.012
 
 #: Seconds after its start in which the window waits for short steps of an update, rather than to come back to each.
 YOUNG_TIME = 0.15
+
+#: Modes in which the mesh changes by strokes of a brush.
+PAINT_MODES = {"WEIGHT_PAINT", "VERTEX_PAINT"}
 
 #: Seconds between two redraws that show nothing but progress.
 REDRAW_INTERVAL = 0.1
@@ -161,31 +164,6 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
         bpy.app.timers.register(tick, first_interval=patience)
 
 
-def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
-
-    These are simulated when they next play; during playback, once the keys rest.
-    """
-    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
-    for obj in objects:
-        flesh = fleshes.known_state(obj)
-        if flesh is None:
-            continue
-        report_event(obj, flesh, Event.CURVES_EDITED)
-        flesh.curve_edits += 1
-        if (
-            state.undone
-            or state.writes_curves
-            or flesh.motion is None
-            or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
-        ):
-            continue
-        report_event(obj, flesh, Event.KEYS_EDITED)
-        state.read_in_playback.discard(obj.session_uid)
-        if not windows.is_headless() and windows.is_playing():
-            wait(obj)
-
-
 def evaluate_own_curves(view_layer: bpy.types.ViewLayer) -> None:
     """Lets Blender evaluate curves that a bake has just written, muted or removed: nobody has edited the motion that was read.
 
@@ -205,7 +183,7 @@ def schedule_at_once(obj: bpy.types.Object) -> bool:
 
     Returns whether such an update was due or under way already.
     """
-    under_way = obj.session_uid in state.waiting or (state.updated_object is not None and state.updated_object == obj)
+    under_way = turns.is_due(obj)
     uid, now = obj.session_uid, time.monotonic()
     state.waiting[uid] = min(state.waiting.get(uid, now), now)
     state.overriding[uid] = now + LET_GO_DELAY
@@ -217,7 +195,11 @@ def schedule_at_once(obj: bpy.types.Object) -> bool:
 
 def schedule_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
     """Schedules an update where there is a window; elsewhere the next frame that is looked up updates the flesh."""
-    if not windows.is_headless():
+    if windows.is_headless():
+        return
+    if obj.mode in PAINT_MODES:  # its stroke is waited for
+        schedule_at_once(obj)
+    else:
         wait(obj)
 
 

@@ -23,7 +23,7 @@ from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
-from . import animation, colliders, pins, rig_controls, windows
+from . import animation, colliders, movers, pins, rig_controls, windows
 from .mesh import numbers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
@@ -77,6 +77,7 @@ class Motion:
         default_factory=lambda: NO_PINS
     )  # [f, p, 17] targets of every pin: see `logic.pins.target_row`
     pinned: tuple = ()  # the pins: see `pins.fingerprint`
+    movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
 
     @property
     def lead_length(self) -> int:
@@ -372,8 +373,14 @@ def motion_of(
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
-    pinned = pins.fingerprint(wanted.subject.obj)
-    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held[lead:], pinned)
+    pinned, moved_by = (
+        pins.fingerprint(wanted.subject.obj),
+        movers.fingerprint(wanted.subject.obj, wanted.subject.armature),
+    )
+    held = held[lead:]
+    return Motion(
+        start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held, pinned, moved_by
+    )
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
