@@ -18,6 +18,7 @@ import bpy
 import numpy as np
 
 from assets import characters as own
+from assets.characters.scene import build
 from demo import characters
 from demo.extension import activate, addon, enable, flesh_of
 
@@ -124,19 +125,23 @@ class Window:
 
     def __enter__(self) -> Window:
         self.windows, self.updates = addon("scene.windows"), addon("live.updates")
-        self.former = self.windows.is_headless
+        self.former = self.windows.is_headless, self.windows.is_playing
         self.windows.is_headless = lambda: False
         self.updates.state.waiting.clear()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.updates.stop_update()
-        self.windows.is_headless = self.former
+        self.windows.is_headless, self.windows.is_playing = self.former
 
-    def settle(self, *objects: bpy.types.Object) -> tuple[dict[str, float], float]:
-        """Lets the timer run until nothing is left to do; returns the seconds to each object's frame in view, and to the end."""
-        start, state = time.perf_counter(), self.updates.state
-        shown: dict[str, float] = {}
+    def play(self) -> None:
+        """Lets Blender believe that the animation plays."""
+        self.windows.is_playing = lambda: True
+
+    def settle(self, *objects: bpy.types.Object) -> tuple[dict[str, tuple[float, float]], tuple[float, float]]:
+        """Lets the timer run until nothing is left to do; returns the times to each object's frame in view, and to the end."""
+        start, state = (time.perf_counter(), time.process_time()), self.updates.state
+        shown: dict[str, tuple[float, float]] = {}
         before = {obj.name: written(obj) for obj in objects}
         pause: float | None = first_pause(state)
         while pause is not None:
@@ -144,8 +149,21 @@ class Window:
             pause = self.updates.tick()
             for obj in objects:
                 if obj.name not in shown and not np.array_equal(before[obj.name], written(obj)):
-                    shown[obj.name] = time.perf_counter() - start
-        return shown, time.perf_counter() - start
+                    shown[obj.name] = since(start)
+        return shown, since(start)
+
+
+def since(start: tuple[float, float]) -> tuple[float, float]:
+    """Returns the seconds since a moment: by the clock, and of the processor."""
+    return time.perf_counter() - start[0], time.process_time() - start[1]
+
+
+def least(times: list[tuple[float, float]]) -> str:
+    """Returns the least of times, by the clock and of the processor, as text."""
+    if not times:
+        return "not shown"
+    clock, processor = np.min(times, axis=0)
+    return f"{clock:.3f} ({processor:.3f})"
 
 
 def first_pause(state) -> float:
@@ -177,10 +195,10 @@ def tune(name: str) -> None:
             first, last, readings = [], [], len(read)
             for turn in range(ROUNDS):
                 change(turn)
-                shown, seconds = window.settle(body)
-                first.append(shown.get(body.name, np.inf))
-                last.append(seconds)
-            row = f"| {name} | {cells} | {edit} | {min(first):.3f} | {min(last):.2f} | {len(read) - readings} |"
+                shown, whole = window.settle(body)
+                first += shown.values()
+                last.append(whole)
+            row = f"| {name} | {cells} | {edit} | {least(first)} | {least(last)} | {len(read) - readings} |"
             print(row, flush=True)
 
 
@@ -195,9 +213,10 @@ def painter(body: bpy.types.Object):
     mesh.vertices.foreach_get("co", points)
     heights = points.reshape(-1, 3)[:, 2]
     patch = np.argsort(heights)[: len(heights) // 10].tolist()
-    group = body.vertex_groups.get("Flesh") or body.vertex_groups.new(name="Flesh")
+    group = body.vertex_groups["Flesh"]
 
     def paint(turn: int) -> None:
+        bpy.context.view_layer.update()  # what Thew has written is evaluated, as by a redraw
         group.add(patch, (0.9, 0.2)[turn % 2], "REPLACE")
         mesh.update_tag()
         bpy.context.view_layer.update()
@@ -227,8 +246,33 @@ def count_readings() -> list[int]:
 
 
 def tune_three() -> None:
-    """Prints a table of three characters in one scene, the active one edited, then all of them."""
-    print("not yet")
+    """Prints the times of three characters in one scene after an edit of one, and after one of gravity, which all feel."""
+    bodies = three_bipeds()
+    bpy.context.scene.frame_set(40)
+    print("\n| three characters, edit | frame in view of each | all frames of all |\n|---|---|---|", flush=True)
+    with Window() as window:
+        window.settle(*bodies)
+        bodies[1].thew.settling = 1.3
+        shown, whole = window.settle(*bodies)
+        print(f"| settling of one | {least(list(shown.values()))} | {least([whole])} |", flush=True)
+        for body in bodies:
+            body.thew.settling = 1.6
+        shown, whole = window.settle(*bodies)
+        times = ", ".join(least([each]) for each in shown.values())
+        print(f"| settling of all | {times} | {least([whole])} |", flush=True)
+
+
+def three_bipeds() -> list[bpy.types.Object]:
+    """Builds three of our bipeds with flesh, in one scene."""
+    characters.empty_scene()
+    bodies = []
+    for shift in range(3):
+        armature, body = own.create("biped")
+        own.use_action(armature, "walk")
+        armature.location.x = 2.0 * shift
+        add_flesh(body)
+        bodies.append(body)
+    return bodies
 
 
 def play_beside_armature() -> None:
@@ -239,31 +283,69 @@ def play_beside_armature() -> None:
         figure = own.FIGURES["biped"]()
         if cell is not None:
             figure.cell = cell
-        armature, body = own.scene.build(figure)
+        armature, body = build(figure)
         own.use_action(armature, "walk")
         plain = frame_seconds()
         add_flesh(body)
-        with Window():
+        with Window() as window:
+            window.play()
             live = frame_seconds()
         count = len(body.data.vertices)
         print(f"| {count} | {1e3 * plain:.3f} | {1e3 * live:.3f} | {live / plain:.2f} |", flush=True)
 
 
 def frame_seconds() -> float:
-    """Returns the median seconds of a frame."""
-    scene, seconds = bpy.context.scene, []
-    for turn in range(ROUNDS + 1):
-        for frame in range(scene.frame_start, scene.frame_end + 1):
-            start = time.perf_counter()
+    """Returns the least seconds on the processor of a frame, over rounds of all frames."""
+    scene, rounds = bpy.context.scene, []
+    frames = range(scene.frame_start, scene.frame_end + 1)
+    for _ in range(ROUNDS + 1):
+        start = time.process_time()
+        for frame in frames:
             scene.frame_set(frame)
-            if turn:
-                seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
+        rounds.append((time.process_time() - start) / len(frames))
+    return min(rounds[1:])
 
 
 def ignore_unseen() -> None:
-    """Prints what a frame costs for each character that is not looked at."""
-    print("not yet")
+    """Prints what a frame costs in the handlers for characters that are hidden, or in another scene."""
+    bodies = three_bipeds()
+    spent = [0.0]
+    for name in ("frame_change_pre", "frame_change_post"):
+        calls = getattr(bpy.app.handlers, name)
+        calls[:] = [timed(call, spent) for call in calls]
+
+    def handler_seconds() -> float:
+        least_of = []
+        for _ in range(ROUNDS):
+            spent[0] = 0.0
+            frame_seconds()
+            least_of.append(spent[0] / (ROUNDS + 1) / (bpy.context.scene.frame_end - bpy.context.scene.frame_start + 1))
+        return min(least_of)
+
+    print("\n| three characters | handlers, ms a frame |\n|---|---|")
+    with Window() as window:
+        window.play()
+        print(f"| in view | {1e3 * handler_seconds():.3f} |", flush=True)
+        for body in bodies:
+            body.hide_set(True)
+        bpy.context.view_layer.update()
+        print(f"| hidden | {1e3 * handler_seconds():.3f} |", flush=True)
+        for body in bodies:
+            body.hide_set(False)
+        bpy.context.window.scene = bpy.data.scenes.new("Other")
+        bpy.context.scene.frame_end = 30
+        print(f"| in another scene | {1e3 * handler_seconds():.3f} |", flush=True)
+
+
+def timed(call, spent: list[float]):
+    """Returns a handler that adds its seconds to `spent`."""
+
+    def run(*arguments):
+        start = time.thread_time()
+        call(*arguments)
+        spent[0] += time.thread_time() - start
+
+    return run
 
 
 if __name__ == "__main__":

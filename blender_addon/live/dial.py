@@ -12,7 +12,7 @@ import bpy
 from ..logic.native import core
 from ..logic.states import Pose
 from ..scene import poses, windows
-from . import session, updates
+from . import session, turns, updates
 from .flesh import Flesh
 
 #: Exponent of the compliance. Sway goes with its square root: a mass on a spring that is struck swings as far as its period is
@@ -24,6 +24,7 @@ MAX_GROWTH = 3.0
 
 def softness_changed(obj: bpy.types.Object) -> None:
     """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
+    turns.note_report()
     if windows.is_headless() or not obj.thew.made.flesh:
         return
     dragged, flesh = updates.schedule_at_once(obj), session.register.known_state(obj)

@@ -52,6 +52,7 @@ def rig_changed(obj: bpy.types.Object) -> None:
 
 def setting_changed(obj: bpy.types.Object) -> None:
     """Schedules a new simulation after an edited setting, with a window: at once where a motion shows it soon."""
+    turns.note_report()
     if windows.is_headless() or not obj.thew.made.flesh:
         return
     if turns.is_quick(obj, fleshes.known_state(obj), bpy.context.scene):
@@ -128,6 +129,7 @@ def after_update(scene, depsgraph):
     """Looks after an edit whether it touched a mesh of ours, or a pose."""
     if poses.silence_depth or rendering.is_other_thread() or updates.state.rendered_elsewhere:
         return
+    turns.note_report()
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
     playback.look_where_shown(scene)
@@ -237,6 +239,7 @@ def before_load(*_):
 def after_load(*_):
     """Prepares a file that was just loaded: its flesh is built at the first frame that is looked up."""
     registers.clear()
+    turns.note_report()
     updates.state.rendering = updates.state.rendered_elsewhere = False
     saving.hide_opened()
 
@@ -258,6 +261,7 @@ def before_undo(*_):
 def after_undo(*_):
     """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
     registers.look_again()
+    turns.note_report()
     clip_following.forget()
     lattice_faults.known.clear()  # they were those of a lattice that is another now
     rig_layouts.migrate_all()

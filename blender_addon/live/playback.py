@@ -39,26 +39,24 @@ def show_frame(scene) -> None:
     keyframed_events.look_up(scene)
 
 
-#: Session ids of objects that were passed over because nobody looks at them, and whose frame in view may be an old one.
-_passed_over: set[int] = set()
-
-
 def is_passed_over(obj: bpy.types.Object) -> bool:
     """Returns whether a frame that plays, or is scrubbed over, leaves an object alone because nobody looks at it."""
     if updates.state.rendering or not windows.is_browsing() or visibility.is_looked_at(obj):
-        _passed_over.discard(obj.session_uid)
+        updates.state.passed_over.discard(obj.session_uid)
         return False
-    _passed_over.add(obj.session_uid)
+    updates.state.passed_over.add(obj.session_uid)
     return True
 
 
 def look_where_shown(scene) -> None:
     """Looks up the present frame of objects that were passed over and are looked at again."""
     visibility.forget()
-    if not _passed_over or windows.is_browsing():
+    if not updates.state.passed_over or windows.is_browsing():
         return
-    if any(obj.session_uid in _passed_over and visibility.is_looked_at(obj) for obj in fleshes.objects(scene)):
-        _passed_over.clear()
+    if any(
+        obj.session_uid in updates.state.passed_over and visibility.is_looked_at(obj) for obj in fleshes.objects(scene)
+    ):
+        updates.state.passed_over.clear()
         look_up(scene)
 
 
@@ -106,7 +104,7 @@ def compare(scene, depsgraph) -> None:
         if (
             flesh is None
             or flesh.clip is None
-            or obj.session_uid in _passed_over
+            or obj.session_uid in updates.state.passed_over
             or (not updates.state.rendering and session.is_arriving(obj, flesh, scene))
         ):
             continue

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -93,6 +94,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return display_clip(clip, plan, later)
 
     spaces, glimpse = new.place.to_object(motion.matrices), None
+    viewed, flesh.viewed = flesh.viewed, None
 
     def look_ahead(progress):
         """Offers a likeness of the frame in view."""
@@ -107,7 +109,8 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
                 **arguments(new, plan, poses, controls, collided, preroll=preroll, **held), progress=report
             )
 
-        glimpse = glance.take(new, plan, flesh.viewed, flesh.pace, run_glance)
+        with suppress(thew.ThewError):  # the motion itself reports what is wrong
+            glimpse = glance.take(new, plan, viewed, flesh.pace, run_glance)
         if glimpse is not None:
             flesh.arriving = glimpse
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import bpy
 
@@ -25,8 +26,11 @@ from .registers import is_alive
 #: Settings on which the lattice depends.
 LATTICE_SETTINGS = ("cells_across", "height", "limbs", "hand_lattice", "symmetric")
 
-#: Settings after which stages are built that take longer than a drag is followed.
-SLOW_SETTINGS = (*LATTICE_SETTINGS, "levels", "kind", "modes")
+#: Settings after which stages are built, or poses read, that take longer than a drag is followed.
+SLOW_SETTINGS = (*LATTICE_SETTINGS, "levels", "kind", "modes", "pins", "collides_with", "live", "fps", "lead")
+
+#: Seconds after which flesh is checked while it plays, though nothing was reported. A check takes half a millisecond.
+CHECK_INTERVAL = 0.25
 
 #: Fraction of an update after which the lattice is done. `building` makes it in the first half.
 LATTICE_FRACTION = 0.6
@@ -52,12 +56,42 @@ class UpdateQueue:
     updated_object: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
+    reports: int = 0  # number of edits and updates reported by Blender
+    passed_over: set[int] = field(
+        default_factory=set
+    )  # objects left alone while nobody looked, whose frame in view may be an old one
+    #: Object session id -> stamp of the last check that found it up to date.
+    checked: dict[int, tuple] = field(default_factory=dict)
     pictured: bool = False  # it has shown the frame in view
     #: Object session id -> the part of its motion that was displayed last.
     displayed_parts: dict[int, object] = field(default_factory=dict)
 
 
 state = UpdateQueue()
+
+
+def was_checked(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
+    """Returns whether an object was up to date a moment ago, and nothing was reported since.
+
+    Edits are reported by callbacks and by Blender's updates; what neither reports is found after `CHECK_INTERVAL`.
+    """
+    known = state.checked.get(obj.session_uid)
+    return known is not None and known == stamp(flesh, scene, known[0]) and perf_counter() - known[0] < CHECK_INTERVAL
+
+
+def note_checked(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
+    """Notes that an object is up to date at this moment."""
+    state.checked[obj.session_uid] = stamp(flesh, scene, perf_counter())
+
+
+def stamp(flesh: Flesh, scene: bpy.types.Scene, moment: float) -> tuple:
+    """Returns what tells that nothing was reported, from a moment on."""
+    return moment, state.reports, flesh.condition, flesh.clip_key, scene.frame_start, scene.frame_end
+
+
+def note_report() -> None:
+    """Notes that something may have changed, so that all flesh is checked at the next frame."""
+    state.reports += 1
 
 
 def is_due(obj: bpy.types.Object) -> bool:

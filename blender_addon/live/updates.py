@@ -67,9 +67,12 @@ def may_read_playing(obj) -> bool:
 
 def is_ready(obj, scene, flesh) -> bool:
     """Returns whether the clip can be shown now; updates it at once (without a window, in a render) or later."""
+    if windows.is_browsing() and not state.rendering and turns.was_checked(obj, flesh, scene):
+        return True
     try:
         if not validity.is_outdated(obj, scene, flesh, shows_rest_only(obj)):
             recover(obj, scene, flesh)
+            turns.note_checked(obj, flesh, scene)
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
@@ -272,7 +275,8 @@ def start_next() -> bool:
         if not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
             continue
         if not visibility.is_looked_at(obj):
-            continue  # it is brought up to date once somebody looks
+            state.passed_over.add(obj.session_uid)  # it is brought up to date once somebody looks
+            continue
         if is_keyframed(obj):
             state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
             state.pictured, state.begun = True, perf_counter()
