@@ -41,7 +41,7 @@ def show_frame(scene) -> None:
 
 def is_passed_over(obj: bpy.types.Object) -> bool:
     """Returns whether a frame that plays, or is scrubbed over, leaves an object alone because nobody looks at it."""
-    if updates.state.rendering or not windows.is_browsing() or visibility.is_looked_at(obj):
+    if visibility.is_looked_at(obj):
         updates.state.passed_over.discard(obj.session_uid)
         return False
     updates.state.passed_over.add(obj.session_uid)
@@ -67,8 +67,11 @@ def look_up(scene) -> None:
         return
     if windows.is_headless() and not updates.state.rendering:
         session.notice_edits(objects, bpy.context.view_layer.depsgraph)
+    browsing = not updates.state.rendering and windows.is_browsing()
+    if not browsing:
+        updates.state.passed_over.clear()
     for obj in objects:
-        if not session.is_shown(obj, updates.state.rendering) or is_passed_over(obj):
+        if browsing and is_passed_over(obj) or not session.is_shown(obj, updates.state.rendering):
             continue
         flesh = fleshes.state_of(obj)
         ready = updates.is_ready(obj, scene, flesh)
@@ -100,11 +103,12 @@ def compare(scene, depsgraph) -> None:
     """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
     again = []
     for obj in fleshes.objects(scene):
+        if obj.session_uid in updates.state.passed_over:
+            continue
         flesh = fleshes.known_state(obj)
         if (
             flesh is None
             or flesh.clip is None
-            or obj.session_uid in updates.state.passed_over
             or (not updates.state.rendering and session.is_arriving(obj, flesh, scene))
         ):
             continue
