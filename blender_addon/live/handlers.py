@@ -223,6 +223,7 @@ def follow_pins(obj, flesh, scene, depsgraph) -> None:
 def before_playing(*_):
     """Allows changed motions to be read again as playback starts."""
     updates.state.read_in_playback.clear()
+    turns.note_report()
     motion_edits.report_edited_movers(fleshes.objects(bpy.context.scene))
 
 

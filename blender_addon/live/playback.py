@@ -71,7 +71,7 @@ def look_up(scene) -> None:
     if not browsing:
         updates.state.passed_over.clear()
     for obj in objects:
-        if browsing and is_passed_over(obj) or not session.is_shown(obj, updates.state.rendering):
+        if (browsing and is_passed_over(obj)) or not session.is_shown(obj, updates.state.rendering):
             continue
         flesh = fleshes.state_of(obj)
         ready = updates.is_ready(obj, scene, flesh)

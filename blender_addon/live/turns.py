@@ -86,7 +86,8 @@ def note_checked(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) ->
 
 def stamp(flesh: Flesh, scene: bpy.types.Scene, moment: float) -> tuple:
     """Returns what tells that nothing was reported, from a moment on."""
-    return moment, state.reports, flesh.condition, flesh.clip_key, scene.frame_start, scene.frame_end
+    played = windows.is_playing(), scene.frame_start, scene.frame_end
+    return moment, state.reports, flesh.condition, flesh.clip_key, played
 
 
 def note_report() -> None:

@@ -72,7 +72,8 @@ def is_ready(obj, scene, flesh) -> bool:
     try:
         if not validity.is_outdated(obj, scene, flesh, shows_rest_only(obj)):
             recover(obj, scene, flesh)
-            turns.note_checked(obj, flesh, scene)
+            if windows.is_browsing():
+                turns.note_checked(obj, flesh, scene)
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
