@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Turns of the updates in a window: whose is next, and when the one under way is dropped.
 
-The object that the artist edits comes first, then the active character, then those in view. Under a drag an update runs until it has
+The object that the artist edits comes first, then the active character, then those in view; each shows its frame in view before any is
+simulated to the end. Under a drag an update runs until it has
 shown the frame in view; then the next value has its turn. So the view follows the hand, and the last value is never kept waiting by
 a whole motion.
 """
@@ -57,6 +58,7 @@ class UpdateQueue:
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
     reports: int = 0  # number of edits and updates reported by Blender
+    seen: set[int] = field(default_factory=set)  # objects whose frame in view was shown since their last edit
     passed_over: set[int] = field(
         default_factory=set
     )  # objects left alone while nobody looked, whose frame in view may be an old one
@@ -104,12 +106,13 @@ def in_order(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Returns objects in the order of their turns; those that nobody looks at come last."""
     active = bpy.context.view_layer.objects.active
 
-    def rank(obj: bpy.types.Object) -> int:
+    def rank(obj: bpy.types.Object) -> tuple[bool, int]:
+        seen = obj.session_uid in state.seen
         if obj.session_uid == state.edited:
-            return 0
+            return seen, 0
         if active is not None and active in (obj, reading.armature_of(obj)):
-            return 1
-        return 2 if visibility.is_looked_at(obj) else 3
+            return seen, 1
+        return seen, 2 if visibility.is_looked_at(obj) else 3
 
     return sorted(objects, key=rank)
 
@@ -131,7 +134,7 @@ def is_superseded(now: float) -> bool:
     if obj is None or not is_alive(obj) or obj.thew.made.keyframed or windows.is_stroking():
         return False  # keyframed flesh cancels by itself
     uid = obj.session_uid
-    if state.edited != uid and state.waiting.get(state.edited, math.inf) <= now:
+    if gives_way(uid, now):
         state.waiting.setdefault(uid, now)
         return True
     waited = state.overriding.get(uid, math.inf) <= now
@@ -147,6 +150,20 @@ def is_superseded(now: float) -> bool:
     flesh = session.register.state_of(obj)
     fraction = state.stepper.fraction if state.stepper is not None else 0.0
     return flesh.lattice_key != b"" or not kept or touches != before or fraction >= LATTICE_FRACTION
+
+
+def gives_way(uid: int, now: float) -> bool:
+    """Returns whether the update of an object makes room for another: for the one under edit, and so that each shows its frame in view
+    before any is simulated to the end.
+    """
+    due = {other for other, when in state.waiting.items() if when <= now and other != uid}
+    if state.edited in due:
+        return state.pictured or state.edited not in state.seen
+    if not state.pictured or not due - state.seen:
+        return False
+    known = session.register.known_state(state.updated_object)
+    # Objects that are simulated together show their frames together.
+    return known is None or known.build_settings is None or not known.build_settings.others
 
 
 def update_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:

@@ -153,6 +153,7 @@ def wait(obj: bpy.types.Object) -> None:
     wait_for(obj, SHORT_DELAY if quick else SETTING_DELAY)
     state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
     state.edited = obj.session_uid
+    state.seen.discard(state.edited)
 
 
 def expect(obj: bpy.types.Object) -> None:
@@ -192,6 +193,7 @@ def schedule_at_once(obj: bpy.types.Object) -> bool:
     state.waiting[uid] = min(state.waiting.get(uid, now), now)
     state.overriding[uid] = now + LET_GO_DELAY
     state.edited = uid
+    state.seen.discard(uid)
     if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=QUICK_INTERVAL)
     return under_way
@@ -229,7 +231,9 @@ def tick() -> float | None:
         if ended:
             finish_update()
         shown = not ended and show_arriving()
-        state.pictured = state.pictured or shown
+        if shown and state.updated_object is not None:
+            state.pictured = True
+            state.seen.add(state.updated_object.session_uid)
         redraw(ended or shown)
         return STEP_INTERVAL if state.pictured and not ended else QUICK_INTERVAL
     except Exception:  # a timer that raises is dropped for good: report it and go on
