@@ -187,8 +187,8 @@ def tune(name: str) -> None:
     cells, read = len(flesh_of(body).lattice.cells), count_readings()
     bpy.context.scene.frame_set(VIEWED)
     edits = {edit: setter(body.thew, edit, values) for edit, values in EDITS.items()}
-    edits["painted stroke"] = painter(body)
     edits["rig strength"] = rig_setter(body)
+    edits["painted stroke"] = painter(body)
     with Window() as window:
         window.settle(body)
         for edit, change in edits.items():
@@ -216,6 +216,8 @@ def painter(body: bpy.types.Object):
     group = body.vertex_groups["Flesh"]
 
     def paint(turn: int) -> None:
+        if body.mode != "WEIGHT_PAINT":
+            bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
         bpy.context.view_layer.update()  # what Thew has written is evaluated, as by a redraw
         group.add(patch, (0.9, 0.2)[turn % 2], "REPLACE")
         mesh.update_tag()
