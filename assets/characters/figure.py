@@ -81,6 +81,8 @@ class Figure:
     softness: float = 0.02
     blend: float = 0.03
     """Length over which skin weights pass from one bone to the next, metres."""
+    scales: float = 0.0
+    """Width of the scales that the hide's material raises, metres; 0: smooth skin."""
     clips: dict[str, Clip] = field(default_factory=dict)
 
     def bone(self, name: str) -> Bone:

@@ -139,6 +139,7 @@ def figure() -> Figure:
         cell=0.024,
         softness=0.02,
         blend=0.05,
+        scales=0.022,
         clips={"walk": Clip(84, walk), "roar": Clip(84, roar)},
     )
 
