@@ -112,7 +112,7 @@ pub(super) fn assemble_body(
     report_progress(progress, 0.8, "Tying the flesh to the bones")?;
     let (regions, twist) = tie_flesh(ingredients, &basis, &painted, &weights);
     let own_twist = OwnTwist::new(twist.own, &twist.loads, &regions);
-    let of_cells = (&twist.cells[..], &blocks.cell_volumes(&basis)[..]);
+    let of_cells = (&twist.points[..], &blocks.cell_volumes(&basis)[..]);
     let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
     let cell_weights = cell_weights(&basis, &weights);
 
@@ -428,7 +428,7 @@ fn pin_loose_parts(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
     embedding: &Embedding,
-    (twisted, volumes): (&[bool], &[f64]),
+    (tied, volumes): (&[(u32, Vec3)], &[f64]),
     weights: &mut NodeField,
 ) -> HeldVertices {
     let skeleton = ingredients.skeleton;
@@ -452,7 +452,7 @@ fn pin_loose_parts(
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     // Cells around bones that stick out hold no flesh and need no warning.
     let flesh_in = |part: &LoosePart| part.cells.iter().any(|&c| volumes[c as usize] > 0.0);
-    let loose_parts = loose::find(basis, &pinned, twisted)
+    let loose_parts = loose::find(basis, &pinned, tied)
         .into_iter()
         .map(|(cells, vertices)| {
             let corners = |c: &u32| basis.lattice().cells()[*c as usize].corners();
