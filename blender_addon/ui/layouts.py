@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from ..languages.translations import translate
+
 #: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60".
 HARD_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|to -?\d)|(?<=\bframe) (?=-?\d)|(?<=\d to) (?=-?\d)")
 #: What stands for such a space while a text is broken into lines.
@@ -22,8 +24,8 @@ HEALTH_ICONS = {
 
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
-    """Draws `text`, wrapped to `width` characters, with the icon before the first line."""
-    for i, line in enumerate(wrap(text, width)):
+    """Draws `text` in the artist's language, wrapped to `width` characters, with the icon before the first line."""
+    for i, line in enumerate(wrap(translate(text), width)):
         column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 

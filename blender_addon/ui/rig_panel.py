@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..edit.rig_fit import fit_text
+from ..languages.translations import translate
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.sentences import plural
@@ -135,7 +136,7 @@ def draw_force(layout, obj, rig) -> None:
     body.prop(rig, "firmness")
     force = current_force(obj, rig)
     if force is not None:
-        body.label(text=f"Pushes with up to {force:.3g} N/m³")
+        body.label(text=translate(f"Pushes with up to {force:.3g} N/m³"))
 
 
 def current_force(obj, rig) -> float | None:
@@ -251,7 +252,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     row.operator("thew.rig_driver", text="", icon="DRIVER")
     DRAWING_BY_KIND[rig.kind](layout, obj, rig)
     if rig.fit >= 0.0:
-        layout.label(text=f"As copied it {fit_text(rig.fit)}", icon="SNAP_ON")
+        layout.label(text=translate(f"As copied it {fit_text(rig.fit)}"), icon="SNAP_ON")
     if rig.problem:
         box = layout.box().column(align=True)
         draw_text(box, rig.problem, width, icon="ERROR")
