@@ -31,7 +31,7 @@ def template(texts: list[dict[str, str]]) -> Catalog:
     catalogue = Catalog(project="Thew", charset="utf-8")
     for text in texts:
         notes = [text["note"]] if text["note"] else []
-        flags = ["python-brace-format"] if re.search(r"\{\d", text["source"]) and FORM not in text["note"] else []
+        flags = ["python-brace-format"] if re.search(r"\{\d", text["source"]) else []
         place = (text["place"].replace(" ", "-"), 0)
         catalogue.add(
             text["source"], context=text["context"] or None, locations=[place], auto_comments=notes, flags=flags
@@ -49,6 +49,8 @@ def merge(path: Path, texts: list[dict[str, str]]) -> Catalog:
     catalogue.update(template(texts), update_header_comment=False, update_creation_date=False)
     for message in catalogue:
         message.flags.discard("python-format")  # Babel's guess from a percent sign
+        if any(FORM in comment for comment in message.auto_comments):
+            message.flags.discard("python-brace-format")
     return catalogue
 
 

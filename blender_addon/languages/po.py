@@ -15,8 +15,11 @@ from pathlib import Path
 #: Context of texts that Thew itself translates (`messages`); Blender translates those of all others.
 MESSAGE = "Message"
 
-#: One line of an entry: a keyword, or none where a text goes on, and a quoted text.
-LINE = re.compile(r'(?:(msgctxt|msgid|msgstr)\s+)?(".*")$')
+#: What may stand between entries, with the comments of the next one.
+BETWEEN = re.compile(r"(?:[ \t]*(?:#.*)?\n)*")
+#: A quoted text over one line or several, and an entry of up to three of them.
+TEXTS = r'((?:[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*\n)+)'
+ENTRY = re.compile(rf"(?:msgctxt{TEXTS})?msgid{TEXTS}msgstr{TEXTS}")
 
 
 @dataclass(frozen=True)
@@ -29,47 +32,34 @@ class Entry:
 
 
 def read_po(text: str) -> list[Entry]:
-    """Returns the entries of a .po file except its head. Raises ValueError with the number of a line that is none."""
-    entries: list[Entry] = []
-    for number, block in _blocks(text):
-        fields = {"msgctxt": "", "msgid": "", "msgstr": ""}
-        last, is_guess = "", False
-        for offset, line in enumerate(block):
-            if line.startswith("#"):
-                is_guess = is_guess or (line.startswith("#,") and "fuzzy" in line)
-                continue
-            match = LINE.match(line)
-            if match is None or not (match[1] or last):
-                raise ValueError(f"line {number + offset} is no line of a .po file: {line[:60]}")
-            last = match[1] or last
-            fields[last] += _unquote(match[2], number + offset)
-        if fields["msgid"]:
-            entries.append(Entry(fields["msgctxt"], fields["msgid"], "" if is_guess else fields["msgstr"]))
-    return entries
+    """Returns the entries of a .po file except its head. Raises ValueError with the number of the line where it is none."""
+    text = text.replace("\r\n", "\n").removeprefix("\ufeff") + "\n"
+    entries, place = [], 0
+    while True:
+        between = BETWEEN.match(text, place)
+        comments = between[0] if between else ""
+        place += len(comments)
+        if place >= len(text):
+            return entries
+        match = ENTRY.match(text, place)
+        try:
+            if match is None:
+                raise ValueError
+            context, source, translation = map(_unquote, match.groups(default='""'))
+        except ValueError:
+            line = text.count("\n", 0, place) + 1
+            raise ValueError(f"line {line} begins no entry of a .po file: {text[place : place + 40].strip()}") from None
+        is_guess = "#," in comments and bool(re.search(r"^#,.*\bfuzzy\b", comments, re.MULTILINE))
+        if source:
+            entries.append(Entry(context, source, "" if is_guess else translation))
+        place = match.end()
 
 
-def _blocks(text: str) -> list[tuple[int, list[str]]]:
-    """Returns the lines between empty lines, each block with the number of its first line."""
-    blocks: list[tuple[int, list[str]]] = []
-    fresh = True
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
-        if not line:
-            fresh = True
-            continue
-        if fresh:
-            blocks.append((number, []))
-        blocks[-1][1].append(line)
-        fresh = False
-    return blocks
-
-
-def _unquote(quoted: str, number: int) -> str:
-    """Returns a quoted text without quotes; gettext's escapes are those of JSON."""
-    try:
-        return str(json.loads(quoted))
-    except ValueError:
-        raise ValueError(f"line {number} has a quoted text that cannot be read: {quoted[:60]}") from None
+def _unquote(quoted: str) -> str:
+    """Returns a quoted text without quotes and line breaks; gettext's escapes are those of JSON."""
+    lines = [line.strip()[1:-1] for line in quoted.strip().split("\n")]
+    joined = "".join(lines)
+    return str(json.loads(f'"{joined}"')) if "\\" in joined else joined
 
 
 def read_folder(folder: Path) -> tuple[dict[str, list[Entry]], list[str]]:
