@@ -17,11 +17,17 @@ from babel.core import UnknownLocaleError
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-FOLDER = Path(__file__).resolve().parent.parent / "blender_addon" / "languages"
+ADDON = Path(__file__).resolve().parent.parent / "blender_addon"
+FOLDER = ADDON / "languages"
+sys.path.insert(0, str(ADDON))
+from logic.text_width import text_width  # noqa: E402
+
 #: Kinds of texts in the order in which they matter to an artist.
 KINDS = ("label", "tooltip", "message")
 #: Mark of a place that may be left out (`collect_strings.FORM`); gettext's own check would want it.
 FORM = "(may be left out)"
+#: Factor of the width of a label in English up to which its translation counts as fitting, and letters that it may have more.
+ROOM, MORE_LETTERS = 1.6, 6
 #: Characters of a line of the files.
 LINE = 120
 
@@ -81,6 +87,17 @@ def coverage(language: str, catalogue: Catalog, texts: list[dict[str, str]]) -> 
     return f"{language}: {', '.join(shares)}; {guesses} guesses to look at, {len(catalogue.obsolete)} vanished"
 
 
+def wide_labels(catalogue: Catalog, texts: list[dict[str, str]]) -> list[str]:
+    """Returns the translated labels that may not fit on their buttons."""
+    found = []
+    for text in texts:
+        message = catalogue.get(text["source"], text["context"] or None) if text["kind"] == "label" else None
+        room = max(ROOM * len(text["source"]), len(text["source"]) + MORE_LETTERS)
+        if message is not None and text_width(str(message.string)) > room:
+            found.append(f"{text['source']}: {message.string}")
+    return sorted(set(found))
+
+
 def main() -> int:
     """Updates every file, or only reports."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -101,6 +118,8 @@ def main() -> int:
         if not arguments.check:
             write(path, catalogue, path.stem)
         print(coverage(path.stem, catalogue, texts))
+        wide = wide_labels(catalogue, texts)
+        print(f"  more than {ROOM} times as wide as in English: {'; '.join(wide)}" if wide else "  every label fits")
     return 0
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 #: Context of texts that Thew itself translates (`messages`); Blender translates those of all others.
 MESSAGE = "Message"
@@ -22,8 +22,7 @@ TEXTS = r'((?:[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*\n)+)'
 ENTRY = re.compile(rf"(?:msgctxt{TEXTS})?msgid{TEXTS}msgstr{TEXTS}")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A text and its translation; `context` as in Blender, "" for the default one; `translation` is "" where there is none."""
 
     context: str

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 #: A place of a template in which the sources put a name or a number.
 PLACE = re.compile(r"\{(\d+)\}")
@@ -54,6 +55,16 @@ def letters(source: str) -> int:
     return sum(map(str.isalpha, PLACE.sub("", source)))
 
 
+def is_quoted(source: str, place: re.Match[str]) -> bool:
+    """Returns whether a place of a template stands in quotation marks."""
+    return source[: place.start()].endswith("“") and source[place.end() :].startswith("”")
+
+
+def places_of(source: str) -> list[tuple[int, bool]]:
+    """Returns the number of each place of a template, and whether it holds a name."""
+    return [(int(place[1]), is_quoted(source, place)) for place in PLACE.finditer(source)]
+
+
 def literal(text: str) -> str:
     """Returns the pattern of fixed letters of a template."""
     return re.escape(text.replace("{{", "{").replace("}}", "}"))
@@ -69,7 +80,7 @@ def pattern_of(source: str) -> re.Pattern[str]:
     for match in PLACE.finditer(source):
         before = source[end : match.start()]
         parts.append(literal(before))
-        if before.endswith("“") and source[match.end() :].startswith("”"):
+        if is_quoted(source, match):
             parts.append("([^”]*)")
         elif few:
             parts.append(f"({NUMBERS})")
@@ -91,13 +102,16 @@ class Messages:
     language: str
     translations: dict[str, str]
     words: dict[str, str] = field(default_factory=dict)
-    _patterns: list[tuple[re.Pattern[str], list[int], str]] = field(default_factory=list)
     _kept: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for source in sorted(self.translations, key=letters, reverse=True):
-            places = [int(place) for place in PLACE.findall(source)]
-            self._patterns.append((pattern_of(source), places, self.translations[source]))
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], list[tuple[int, bool]], str]]:
+        """Holds pattern, places and translation of each template, those with most letters first. Made at the first message.
+
+        A place in quotation marks holds a name, which is not translated: an object may be called “Softness”.
+        """
+        sources = sorted(self.translations, key=letters, reverse=True)
+        return [(pattern_of(each), places_of(each), self.translations[each]) for each in sources]
 
     def translate(self, text: str) -> str:
         """Returns a message in this language, or as it is."""
@@ -136,7 +150,10 @@ class Messages:
             match = pattern.fullmatch(text)
             if match is None:
                 continue
-            values = dict(zip(places, map(self._value, match.groups()), strict=True))
+            values = {
+                place: value if is_name else self._value(value)
+                for (place, is_name), value in zip(places, match.groups(), strict=True)
+            }
             told = PLACE.sub(lambda place, values=values: values.get(int(place[1]), place[0]), translation)
             told = self._dense(told.replace("{{", "{").replace("}}", "}")).rstrip(".。")
             if text[:1].isupper():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bpy
 
+from .contexts import OWN
 from .po import MESSAGE, Entry, read_folder
 from .templates import PLACE, Messages
 
@@ -21,14 +22,25 @@ FOLDER = Path(__file__).parent
 _messages: dict[str, Messages] = {}
 
 
+def blender_translations():
+    """Returns Blender's own translations."""
+    return bpy.app.translations
+
+
 def blender_table(entries: list[Entry]) -> dict[tuple[str, str], str]:
-    """Returns the texts that Blender looks up: (context, English): translation. Sentences without places are drawn as labels too."""
-    default = bpy.app.translations.contexts.default
-    return {
+    """Returns the texts that Blender looks up: (context, English): translation.
+
+    Sentences without places are drawn as labels too. All labels count in the context of ambiguous names as well: a button may show
+    another text than the name of its property.
+    """
+    default = blender_translations().contexts.default
+    table = {
         (default if entry.context in {"", MESSAGE} else entry.context, entry.source): entry.translation
         for entry in entries
         if entry.translation and not (entry.context == MESSAGE and PLACE.search(entry.source))
     }
+    own = {(OWN, source): translation for (context, source), translation in table.items() if context == default}
+    return table | own
 
 
 def message_table(entries: list[Entry]) -> dict[str, str]:
@@ -43,7 +55,7 @@ def word_table(entries: list[Entry]) -> dict[str, str]:
 
 def language() -> str:
     """Returns Blender's name of the language in use; "" in a Blender built without languages."""
-    return bpy.app.translations.locale
+    return blender_translations().locale
 
 
 def translate(text: str) -> str:
@@ -78,10 +90,10 @@ def register() -> None:
         print(f"Thew: {problem}")
     for name, found in entries.items():
         _messages[name] = Messages(name, message_table(found), word_table(found))
-    bpy.app.translations.register(__package__, {name: blender_table(found) for name, found in entries.items()})
+    blender_translations().register(__package__, {name: blender_table(found) for name, found in entries.items()})
 
 
 def unregister() -> None:
     """Takes everything back."""
-    bpy.app.translations.unregister(__package__)
+    blender_translations().unregister(__package__)
     _messages.clear()

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
+from ..languages.contexts import own_context
 from ..languages.translations import report, show_status, translate
 from ..live import target, updates
 from ..live.registers import is_alive
@@ -41,7 +42,7 @@ def clear_status(context) -> None:
 
 def option(kind: Callable, name: str, description: str, **options):
     """Returns a property of an operator, one of `bpy.props`."""
-    return kind(name=name, description=description, **options)
+    return kind(name=name, description=description, **own_context(name), **options)
 
 
 def fresh_property(kind: Callable, name: str, description: str, **options):

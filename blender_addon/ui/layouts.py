@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from ..languages.translations import translate
+from ..logic.text_width import pieces, text_width
 
 #: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60".
 HARD_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|to -?\d)|(?<=\bframe) (?=-?\d)|(?<=\d to) (?=-?\d)")
@@ -37,13 +38,16 @@ def buttons(layout):
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Returns `text` in lines of at most `width` characters, broken between words, but not at `HARD_SPACES`."""
+    """Returns `text` in lines of at most `width` letters, broken between words, but not at `HARD_SPACES`, and between wide signs."""
     lines = [""]
     for word in HARD_SPACES.sub(HARD_SPACE, " ".join(text.split())).split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
+        gap = " "
+        for piece in pieces(word):
+            if lines[-1] and text_width(lines[-1]) + len(gap) + text_width(piece) > width:
+                lines.append(piece)
+            else:
+                lines[-1] = f"{lines[-1]}{gap}{piece}".strip()
+            gap = ""
     return [line.replace(HARD_SPACE, " ") for line in lines]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..edit.rig_fit import fit_text
+from ..languages.contexts import OWN
 from ..languages.translations import translate
 from ..live import target
 from ..live.session import register as fleshes
@@ -85,7 +86,7 @@ class THEW_MT_place(bpy.types.Menu):
         row = self.layout.row()
         for guide, called in GUIDES.items():
             column = row.column()
-            column.label(text=called.label, icon=called.icon)
+            column.label(text=called.label, text_ctxt=OWN, icon=called.icon)
             for template, spec in TEMPLATES.items():
                 button = column.operator("thew.rig_place", text=spec.label, icon=spec.icon)
                 button.template, button.guide = template, guide
