@@ -15,11 +15,12 @@ from pathlib import Path
 
 from babel.core import UnknownLocaleError
 from babel.messages.catalog import Catalog
-from babel.messages.pofile import read_po, write_po
+from babel.messages.pofile import PoFileError, read_po, write_po
 
 ADDON = Path(__file__).resolve().parent.parent / "blender_addon"
 FOLDER = ADDON / "languages"
 sys.path.insert(0, str(ADDON))
+from languages import po  # noqa: E402
 from logic.text_width import text_width  # noqa: E402
 
 #: Kinds of texts in the order in which they matter to an artist.
@@ -46,8 +47,9 @@ def template(texts: list[dict[str, str]]) -> Catalog:
 
 
 def merge(path: Path, texts: list[dict[str, str]]) -> Catalog:
-    """Returns the catalogue of one language, brought up to date."""
+    """Returns the catalogue of one language, brought up to date. Raises ValueError for a file that the extension could not read."""
     if path.is_file():
+        po.read_po(path.read_text(encoding="utf-8"))  # Babel takes damaged lines for translations
         with path.open("rb") as file:
             catalogue = read_po(file, abort_invalid=True)
     else:
@@ -112,7 +114,7 @@ def main() -> int:
     for path in paths:
         try:
             catalogue = merge(path, texts)
-        except (ValueError, UnknownLocaleError) as error:
+        except (ValueError, PoFileError, UnknownLocaleError) as error:
             print(f"{path.name} cannot be read: {error}", file=sys.stderr)
             return 1
         if not arguments.check:
