@@ -55,7 +55,9 @@ SHORT_LABEL = re.compile(r"[A-Z][a-z]+( [A-Za-z]+)?…?")
 #: A stage of two words or more in a call of the core that reports progress.
 NATIVE_STAGE = re.compile(r"""(?:\.report|report_progress)\([^;"]{0,90}"([A-Za-z]\w+(?: \w+)+)\"""")
 #: Mark of a place that translations may leave out, and names of variables that hold forms of English verbs.
-FORM, FORM_NAMES = "(may be left out)", {"verb", "do", "lie"}
+FORM, FORM_NAMES = "(may be left out)", {"verb", "do", "lie", "article", "was", "were", "they"}
+#: A place in a text that `str.format` fills.
+FORMATTED = re.compile(r"\{(\w*)\}")
 #: Kind of such a label while texts are collected: it is left out where the same text is known as a label of a button.
 LOOSE = "loose"
 #: Fewest words of a text in the sources that is taken for a message.
@@ -124,8 +126,14 @@ def class_texts(package: str, hidden: bool = False) -> Iterator[Text]:
                 yield Text("", getattr(cls, "bl_category", ""), "label", place)
             for prop in own_rna(cls).properties:
                 shown = not prop.is_hidden and not cls.__name__.endswith("Made") and prop.name != prop.identifier
-                if prop.identifier not in base.bl_rna.properties and shown != hidden:
+                if shown != hidden and is_own(prop, base):
                     yield from property_texts(prop, f"{place}.{prop.identifier}")
+
+
+def is_own(prop, base: type) -> bool:
+    """Returns whether a property is the extension's, not that of Blender's base class; a name with another description is."""
+    there = base.bl_rna.properties.get(prop.identifier)
+    return there is None or there.description != prop.description
 
 
 def own_rna(cls: type):
@@ -215,7 +223,7 @@ def file_texts(tree: ast.Module, place: str) -> Iterator[Text]:
             source, note = template(node)
             if place.startswith("ui/") and SHORT_LABEL.fullmatch(source):
                 yield from (Text(context, source, LOOSE, place) for context in ("", OPERATOR))
-            if is_message(source):
+            if is_message(source) and not (place.startswith("saved/") and isinstance(node, ast.Constant)):
                 yield Text(MESSAGE, source, "message", place, note)
 
 
@@ -251,7 +259,9 @@ def alternatives(value: ast.expr) -> Iterable[str]:
 def template(node: ast.expr) -> tuple[str, str]:
     """Returns a text with `{0}`, `{1}`, … for what is put in, and a note of what that is; "" for any other expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value.replace("{", "{{").replace("}", "}}"), ""
+        names = list(dict.fromkeys(FORMATTED.findall(node.value)))  # filled in by `format` later
+        source = FORMATTED.sub(lambda match: f"{{{names.index(match[1])}}}", node.value)
+        return source, "; ".join(f"{{{place}}}: {name or 'what is put in'}" for place, name in enumerate(names))
     if not isinstance(node, ast.JoinedStr):
         return "", ""
     source, notes = "", []
@@ -259,8 +269,10 @@ def template(node: ast.expr) -> tuple[str, str]:
         if isinstance(part, ast.Constant):
             source += str(part.value).replace("{", "{{").replace("}", "}}")
         elif isinstance(part, ast.FormattedValue):
-            left_out = f" {FORM}" if is_form(part.value) else ""
-            notes.append(f"{{{len(notes)}}}: {ast.unparse(part.value)}{left_out}")
+            value = ast.unparse(part.value)
+            again = any(note.endswith(f": {value}") for note in notes)
+            left_out = f" {FORM}" if again or is_form(part.value) else ""
+            notes.append(f"{{{len(notes)}}}: {value}{left_out}")
             source += f"{{{len(notes) - 1}}}"
     return source, "; ".join(notes)
 
