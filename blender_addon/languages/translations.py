@@ -19,6 +19,9 @@ from .templates import PLACE, Messages
 #: Folder of the .po files, one a language, by Blender's names of languages.
 FOLDER = Path(__file__).parent
 
+#: Further contexts of texts of Blender's default context (True), and of those of operators.
+CONTEXTS = {True: (OWN, "Operator"), False: (OWN, "")}
+
 _messages: dict[str, Messages] = {}
 
 
@@ -30,8 +33,8 @@ def blender_translations():
 def blender_table(entries: list[Entry]) -> dict[tuple[str, str], str]:
     """Returns the texts that Blender looks up: (context, English): translation.
 
-    Sentences without places are drawn as labels too. All labels count in the context of ambiguous names as well: a button may show
-    another text than the name of its property.
+    Sentences without places are drawn as labels too. A text counts in all contexts in which it may be drawn, unless it has another
+    translation there: names of operators head foldouts, and a button may show another text than the name of its property.
     """
     default = blender_translations().contexts.default
     table = {
@@ -39,8 +42,10 @@ def blender_table(entries: list[Entry]) -> dict[tuple[str, str], str]:
         for entry in entries
         if entry.translation and not (entry.context == MESSAGE and PLACE.search(entry.source))
     }
-    own = {(OWN, source): translation for (context, source), translation in table.items() if context == default}
-    return table | own
+    for (context, source), translation in list(table.items()):
+        for other in CONTEXTS[default == context]:
+            table.setdefault((other or default, source), translation)
+    return table
 
 
 def message_table(entries: list[Entry]) -> dict[str, str]:

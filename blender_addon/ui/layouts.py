@@ -8,8 +8,10 @@ import re
 from ..languages.translations import translate
 from ..logic.text_width import pieces, text_width
 
-#: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60".
-HARD_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|to -?\d)|(?<=\bframe) (?=-?\d)|(?<=\d to) (?=-?\d)")
+#: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60", in German too.
+HARD_SPACES = re.compile(
+    r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|(?:to|bis) -?\d)|(?<=\bframe) (?=-?\d)|(?<=Einzelbild) (?=-?\d)|(?<=\d to) (?=-?\d)|(?<=\d bis) (?=-?\d)"
+)
 #: What stands for such a space while a text is broken into lines.
 HARD_SPACE = "\u00a0"
 

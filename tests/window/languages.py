@@ -48,6 +48,8 @@ def look_at(language: str, entries: dict, package: str) -> None:
     if language in TRAPS:
         name, theirs = TRAPS[language]
         check(f"Blender still has its own {name}", texts.pgettext_iface(name) == theirs, texts.pgettext_iface(name))
+    for name, context in (("Remove Flesh and Bakes", "Operator"), ("Export Cache", "*"), ("Keep Region", "Operator")):
+        check(f"{name} as {context} shows it", texts.pgettext_iface(name, context) != name)
     tip = "Let this rig push the flesh"
     check("a tooltip", texts.pgettext_tip(tip) == entries["", tip])
     message = "Cancelled: nothing was changed."
