@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from tools import products
-from tools.environments import BLENDERS, TOOLS
+from tools.environments import TOOLS, main_blender
 from tools.shell import ROOT, SCRATCH, run
 
 
@@ -19,7 +19,7 @@ def strings(check: bool = False, new: str | None = None) -> None:
     check: write nothing; new: a language to begin, by Blender's name.
     """
     TOOLS.ensure()
-    blender = BLENDERS[0].ensure()
+    blender = main_blender().ensure()
     SCRATCH.mkdir(parents=True, exist_ok=True)
     texts = SCRATCH / "strings.json"
     with tempfile.TemporaryDirectory(prefix="thew-profile-") as profile:
