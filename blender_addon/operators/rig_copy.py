@@ -211,7 +211,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
             report(self, {"WARNING"}, text)
         rigging.show_edit(context, obj)
         self.link = None  # the operator stays in the history, and need not keep two bodies
-        return [report.message(obj), *self.keep_colours(context, links[0])]
+        return [copied.message(obj), *self.keep_colours(context, links[0])]
 
     def keep_colours(self, context, link: CharacterLink) -> list[str]:
         """Writes the colours that are chosen as attributes, shows them, and returns a sentence about it."""
