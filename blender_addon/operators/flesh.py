@@ -7,6 +7,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty
 
 from ..edit import softening
+from ..languages.translations import translate
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
@@ -38,11 +39,11 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
     @classmethod
     def description(cls, _context, properties):
         if properties.map == "STIFFNESS":
-            return (
+            return translate(
                 "Paint a factor on the stiffness, in Weight Paint mode: 0 is a quarter, 0.5 no change, 1 four times. "
                 "Press again to return to Object mode"
             )
-        return cls.bl_description
+        return translate(cls.bl_description)
 
     def edit(self, context, obj):
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..languages.translations import translate
 from ..saved.restarts import frames
 
 
@@ -14,5 +15,5 @@ def draw_restarts(layout, settings, scene) -> None:
     for frame in sorted(frames(settings)):
         row = column.row(align=True)
         where = "" if first <= frame <= last else f", outside frames {first} to {last}"
-        row.label(text=f"Begins anew in frame {frame}{where}")
+        row.label(text=translate(f"Begins anew in frame {frame}{where}"))
         row.operator("thew.restart_remove", text="", icon="X").frame = frame
