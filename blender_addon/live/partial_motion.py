@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..logic.spaces import blend_vectors
+from . import driving
 
 #: Frames of the first part, and the growth factor of each following part. The first swing shows after a tenth of a second;
 #: simulating in parts costs less than five hundredths more.
@@ -56,4 +57,5 @@ class PartialMotion:
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)
 
-        return blend_vectors(frame - self.start, self.spaces, vectors_at)
+        shown = driving.influence(self.built, frame - self.start)
+        return blend_vectors(frame - self.start, self.spaces, vectors_at, shown)

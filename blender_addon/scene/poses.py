@@ -17,13 +17,14 @@ import numpy as np
 
 from ..logic.colliders import Colliders
 from ..logic.digests import digest_of
+from ..logic.driven import Driven
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
-from . import animation, colliders, pins, rig_controls, windows
+from . import animation, colliders, driven, pins, rig_controls, windows
 from .mesh import numbers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
@@ -31,6 +32,8 @@ from .reading import Subject, armature_modifier
 
 #: Targets of no pins at one pose.
 NO_PINS = np.empty((1, 0, TARGET_NUMBERS))
+#: Rows of nothing that drives flesh apart from poses.
+NO_DRIVE = np.empty((1, 0))
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Pose:
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
     colliders: Colliders = field(default_factory=Colliders)  # colliders, if they were read
     pins: np.ndarray = field(default_factory=lambda: NO_PINS[0])  # [p, 17] targets of every pin
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE[0])  # [n] see `logic.driven`
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class LeadPoses:
     #: Colliders of the flesh, in those poses and in all poses of the range.
     colliders: Colliders = field(default_factory=Colliders)
     pins: np.ndarray = field(default_factory=lambda: NO_PINS)  # [l, p, 17] targets of every pin
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [l, n]
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -77,6 +82,8 @@ class Motion:
         default_factory=lambda: NO_PINS
     )  # [f, p, 17] targets of every pin: see `logic.pins.target_row`
     pinned: tuple = ()  # the pins: see `pins.fingerprint`
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [f, n] see `logic.driven`
+    driven: Driven = field(default_factory=Driven)  # force fields and keyed settings
 
     @property
     def lead_length(self) -> int:
@@ -93,7 +100,13 @@ class Motion:
         if raw.shape != then.shape:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        return not near.all() or self.controls_differ(obj, frame, depsgraph) or self.pins_differ(obj, frame, depsgraph)
+        drive = self.drive[frame - self.start] if self.drive.shape[1] else NO_DRIVE[0]
+        others = self.controls_differ, self.pins_differ
+        return (
+            not near.all()
+            or any(differ(obj, frame, depsgraph) for differ in others)
+            or driven.differs(obj, drive, self.driven, depsgraph)
+        )
 
     def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
@@ -200,7 +213,7 @@ class PoseReader:
         maps = bone_maps(world, bones, mesh, self.mesh_rest)
         obj = self.subject.obj
         controls, held = rig_controls.evaluated_controls(obj, depsgraph), pins.evaluated_pins(obj, depsgraph)
-        return Pose(maps, mesh, controls, raw, pins=held)
+        return Pose(maps, mesh, controls, raw, pins=held, drive=driven.evaluated_row(obj, depsgraph))
 
     def read_bones(
         self, depsgraph: bpy.types.Depsgraph, frame: int
@@ -367,13 +380,16 @@ def motion_of(
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
     held = np.stack([pose.pins for pose in poses])
-    before = LeadPoses(maps[:lead], controls[:lead], collided, held[:lead])
+    drive = np.stack([pose.drive for pose in poses])
+    before = LeadPoses(maps[:lead], controls[:lead], collided, held[:lead], drive[:lead])
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
     pinned = pins.fingerprint(wanted.subject.obj)
-    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held[lead:], pinned)
+    found = driven.read_driven(wanted.subject.obj, scene)
+    others = before, held[lead:], pinned, drive[lead:], found
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, *others)
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
