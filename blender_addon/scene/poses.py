@@ -100,13 +100,8 @@ class Motion:
         if raw.shape != then.shape:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        drive = self.drive[frame - self.start] if self.drive.shape[1] else NO_DRIVE[0]
-        others = self.controls_differ, self.pins_differ
-        return (
-            not near.all()
-            or any(differ(obj, frame, depsgraph) for differ in others)
-            or driven.differs(obj, drive, self.driven, depsgraph)
-        )
+        others = self.controls_differ, self.pins_differ, self.drive_differs
+        return not near.all() or any(differ(obj, frame, depsgraph) for differ in others)
 
     def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
@@ -126,6 +121,11 @@ class Motion:
     def pins_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether a pin is not as it was read at `frame`."""
         return bool(self.pinned) and pins.differ(obj, self.pins[frame - self.start], depsgraph)
+
+    def drive_differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Returns whether fields or keyed settings are not as they were read at `frame`."""
+        read = self.drive.shape[1] > 0
+        return read and driven.differs(obj, self.drive[frame - self.start], self.driven, depsgraph)
 
 
 #: Above zero while frames are played to read them: the frame handlers then do nothing.
