@@ -144,7 +144,6 @@ class BuildSettings:
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         start = groups.frames(obj, scene)[0]
-        validation.value_in_range(scene, "gravity")
         gravity = (
             driven.value_at(obj, scene, "gravity", start) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         )

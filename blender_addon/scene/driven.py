@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 
 from ..logic.driven import FALLOFFS, HEAD, KINDS, NUMBERS, SHAPES, SIDES, Driven, FieldChoices
+from ..saved import validation
 from . import animation
 from .curve_prints import curve_print
 
@@ -49,7 +50,7 @@ def value_at(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, frame: in
     """
     curves = [curve for found, curve in setting_curves(obj, scene) if found == name]
     if name == "gravity":
-        value = list(scene.gravity)
+        value = list(validation.value_in_range(scene, "gravity"))
         for curve in curves:
             keyed = curve.driver is None
             value[curve.array_index] = curve.evaluate(frame) if keyed else GRAVITY[curve.array_index]
@@ -169,10 +170,19 @@ def differs(obj: bpy.types.Object, then: np.ndarray, driven: Driven, depsgraph: 
     if now.shape != then.shape:
         return True
     counted = np.zeros(len(now), dtype=bool)
-    counted[HEAD:] = True
+    width = 16 + len(NUMBERS)
+    for k, each in enumerate(acting(obj, depsgraph.scene)[0]):
+        at = HEAD + k * width
+        counted[at : at + 16] = not is_free(each)  # else the fingerprint has it
+        counted[at + 16 : at + width] = each.animation_data is not None
     for k, name in ((1, "softness"), (2, "field_weight"), (3, "gravity"), (4, "gravity"), (5, "gravity")):
         counted[k] = name in driven.keyed
     return not np.allclose(now[counted], then[counted], rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def is_free(field: bpy.types.Object) -> bool:
+    """Returns whether nothing but the artist's hand moves an object."""
+    return field.animation_data is None and field.parent is None and not len(field.constraints)
 
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
@@ -192,6 +202,6 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
             ]
             continue
         prints.append(tuple(field_numbers(each.field)))
-        if each.parent is None and not len(each.constraints):
+        if is_free(each):
             prints.append(tuple(each.matrix_world.row[k][j] for k in range(3) for j in range(4)))
     return tuple(prints)

@@ -94,7 +94,7 @@ def test_bad_fields_are_named(body, poses):
         thew.ForceField("magnet")
     with pytest.raises(thew.InputError, match="z axis"):
         thew.ForceField("wind", 1.0, np.diag([1.0, 1.0, 0.0, 1.0]))
-    with pytest.raises(thew.InputError, match="Gale.*3 entries"):
+    with pytest.raises(thew.InputError, match=r"Gale.*3 entries"):
         thew.simulate(body, poses, 24.0, fields=[thew.ForceField("wind", [1.0, 2.0, 3.0], name="Gale")])
     with pytest.raises(thew.InputError, match="fields"):
         thew.simulate(body, poses, 24.0, fields=[body])
