@@ -40,7 +40,7 @@ impl Tracks {
             field.check()?;
         }
         let mut gravity = self.gravity.iter().flat_map(Vec3::iter);
-        if let Some(&value) = gravity.find(|x| !(x.abs() <= MAX_GRAVITY)) {
+        if let Some(&value) = gravity.find(|x| x.is_nan() || x.abs() > MAX_GRAVITY) {
             return Err(SimulationError::Setting {
                 what: "gravity",
                 range: "finite",

@@ -317,7 +317,7 @@ impl ForceField {
                 });
             }
         }
-        if !(self.start.abs() <= MAX_FIELD_NUMBER) {
+        if self.start.is_nan() || self.start.abs() > MAX_FIELD_NUMBER {
             return Err(FieldError::Number {
                 field: field(),
                 number: "start",
