@@ -90,11 +90,10 @@ def why_not(field: bpy.types.FieldSettings, name: str) -> str:
     """Returns why flesh does not feel a field, a sentence; "" if it does."""
     if field.type not in KINDS:
         kinds = "Wind, Force, Vortex, Turbulence and Drag"
-        return (
-            f"The force field “{name}” is of a kind that flesh does not feel, {label(field, 'type')}: it feels {kinds}"
-        )
+        return f"The force field “{name}” does not act: flesh feels {kinds}, not {label(field, 'type')}"
     if field.shape not in SHAPES:
-        return f"The force field “{name}” has the shape {label(field, 'shape')}, which flesh does not feel: use Point, Line or Plane"
+        shape = label(field, "shape")
+        return f"The force field “{name}” does not act: flesh feels the shapes Point, Line and Plane, not {shape}"
     return ""
 
 
@@ -143,7 +142,8 @@ def field_numbers(field: bpy.types.FieldSettings) -> list[float]:
         field.distance_max if field.use_max_distance else np.inf,
         field.radial_max if field.use_radial_max else np.inf,
     ]
-    return [field.strength, *kept, max(field.size, 1e-3), *drag, *falloffs, least[0], most[0], least[1], most[1]]
+    size = field.size if field.size > 0.0 else 1.0  # as Blender has it
+    return [field.strength, *kept, size, *drag, *falloffs, least[0], most[0], least[1], most[1]]
 
 
 def evaluated_row(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
