@@ -126,9 +126,9 @@ def core_fields(
     return made
 
 
-def short(values: np.ndarray) -> np.ndarray:
+def short(values: np.ndarray) -> np.ndarray | float:
     """Returns one number for values [f] that are all equal."""
-    return values[:1] if (values == values[0]).all() else values
+    return float(values[0]) if (values == values[0]).all() else values
 
 
 def trace(driven: Driven, rows: np.ndarray, place: MetricSpace, size: float) -> np.ndarray | None:

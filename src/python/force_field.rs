@@ -62,8 +62,8 @@ fn read_choice<T: Copy>(
 
 /// Reads one number or one per frame, finite or infinite.
 fn read_track(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
-    if let Ok(number) = object.extract::<f64>() {
-        return Ok(vec![number]);
+    if object.len().is_err() {
+        return Ok(vec![real(object)?]);
     }
     let ShapedNumbers { data, shape } = numbers(object, name)?;
     match shape.len() == 1 && !data.is_empty() {

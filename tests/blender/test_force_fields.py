@@ -160,9 +160,10 @@ def test_bake_and_shot_agree(still_character, tmp_path):
     add_field("TURBULENCE", 15.0, place=(0.2, 0.1, 0.5)).field.seed = 3
     play(body, FRAMES)
     clip = flesh_of(body).clip
-    path = tmp_path / "body.shot"
-    assert bpy.ops.thew.export_shot(filepath=str(path)) == {"FINISHED"}
-    shot = thew.Shot.load(path)
+    path = tmp_path / "hero.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    assert part("cli").main(["export", str(path)]) == 0
+    shot = thew.Shot.load(tmp_path / "hero.Body.shot.thew")
     assert [field.kind for field in shot.fields] == ["turbulence", "wind"]
     made = shot.simulate()
     np.testing.assert_array_equal(made.offsets(8), clip.offsets(8))

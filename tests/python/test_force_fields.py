@@ -53,12 +53,14 @@ def test_constant_arrays_keep_bits(body, poses):
 
 
 def test_softness_follows_dial(body, poses):
-    """Flesh whose dial goes to another value ends nearly as a body of that value."""
+    """Flesh whose dial goes to another value yields about as a body of that value; the twist energy keeps its own stiffness, an eighth here."""
     still = np.repeat(poses[:1], 60, axis=0)
     firm, soft = body.with_softness(0.4), body.with_softness(0.7)
     went = thew.simulate(firm, still, 24.0, softness=np.interp(np.arange(60), [5, 10], [0.4, 0.7]))
     want = thew.simulate(soft, still[:2], 24.0).offsets(1)
-    assert np.abs(went.offsets(59) - want).max() < 0.05 * np.abs(want).max()
+    started = thew.simulate(firm, still[:2], 24.0).offsets(1)
+    assert np.abs(started).max() < 0.3 * np.abs(want).max()
+    assert np.abs(went.offsets(59) - want).max() < 0.25 * np.abs(want).max()
     ratios = np.asarray(firm.softness_factors([0.4, 0.7]))
     assert ratios[0] == 1.0
     assert ratios[1] * firm.material.young == pytest.approx(firm.young_of_softness(0.7), rel=1e-9)
