@@ -18,7 +18,7 @@ from ..logic.twist import BoneTwist
 from ..rigs import fingerprints
 from ..saved import hand_lattice, rig_layouts, validation
 from ..saved.timing import frames_per_second
-from ..scene import colliders, contact_exclusions, groups, pins, twist
+from ..scene import colliders, contact_exclusions, driven, groups, pins, twist
 from ..scene.bind_pose import BindPose
 
 
@@ -74,6 +74,8 @@ class BuildSettings:
     pins: tuple = field(default=(), repr=False)  # see `scene.pins.fingerprint`; not in hashes of files without pins
     hand_lattice: str = ""  # the lattice made by hand; "" for the automatic one
     symmetric: bool = True  # whether the automatic lattice of a symmetric character is mirrored
+    influence: float = field(default=1.0, repr=False)  # share of the flesh that is shown; keyed: at the first frame
+    field_weight: float = field(default=1.0, repr=False)  # of the scene's force fields
 
     @property
     def method(self) -> str:
@@ -121,6 +123,8 @@ class BuildSettings:
         """Returns a hash of everything a bake depends on except its frames."""
         baked = self.for_bake()
         held = (self.pins,) if self.pins else ()
+        shown = self.influence, self.field_weight
+        held = (*held, shown) if shown != (1.0, 1.0) else held
         return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest(), *held).hex()
 
     def dynamics(self) -> bytes:
@@ -139,11 +143,13 @@ class BuildSettings:
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
+        start = groups.frames(obj, scene)[0]
         gravity = (
-            validation.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+            driven.value_at(obj, scene, "gravity", start) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         )
+        influence, softness, weight = (driven.value_at(obj, scene, name, start) for name in driven.KEYABLE)
         return BuildSettings(
-            s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
+            s.cells_across, height, None if s.use_young else softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
             groups.restarts(obj, scene), groups.frames(obj, scene), frames_per_second(scene), s.modes,
             fingerprints.fingerprint(obj),
@@ -154,6 +160,8 @@ class BuildSettings:
             pins.fingerprint(obj),
             hand_lattice.lattice_in_use(obj),
             s.symmetric,
+            influence,
+            weight,
         )  # fmt: skip
 
 
