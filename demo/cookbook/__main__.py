@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from demo import extension
 from demo.characters import empty_scene
-from demo.cookbook import numbers, picture
+from demo.cookbook import dials, picture
 from demo.cookbook.measuring import shapes, take
 from demo.cookbook.recipes import RECIPES, Recipe
 
@@ -38,7 +38,7 @@ def main() -> None:
             measured[recipe.name] = cook(recipe, options.output)
             print(recipe.name, json.dumps(measured[recipe.name]), flush=True)
     if not options.only or "numbers" in options.only:
-        measured["numbers"] = numbers.measure()
+        measured["numbers"] = dials.measure()
     if options.measured:
         options.measured.write_text(json.dumps(measured, indent=1) + "\n")
 

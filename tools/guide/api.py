@@ -70,9 +70,9 @@ class Reference:
         title = TITLES.get(key) or key.capitalize()
         import_line = f"Names of `thew`, also in `thew.{key}`.\n\n" if key in self.submodules else ""
         parts = [f"# {title}\n\n{import_line}{_text(about)}\n\n```{{py:currentmodule}} thew\n```\n"]
-        source = self.errors if key == "errors" else self.module
         for kind, heading in KINDS:
-            members = [source.members[name] for name in names if name in getattr(source, kind)]
+            found = getattr(self.errors, kind) | getattr(self.module, kind)
+            members = [found[name] for name in names if name in found]
             if members:
                 parts.append(f"## {heading}\n")
             parts += [f"### {member.name}\n\n{self.entry(member)}" for member in members]

@@ -26,6 +26,8 @@ class Chapter:
     about: str
     #: Paths in `docs/` or names of `ROOT_PAGES`.
     pages: tuple[str, ...]
+    #: Its own page shows the first picture of each page.
+    pictures: bool = False
     #: Holds the generated pages of the Python package's names as well.
     api: bool = False
 
@@ -54,7 +56,9 @@ def read_chapters(docs: Path = DOCS) -> list[Chapter]:
             others = [file.relative_to(docs).as_posix() for file in docs.glob(page)] if "*" in page else []
             others = sorted(set(others) - {*named, FRONT}, key=lambda other: read_title(_file(docs, other)).lower())
             pages += others if "*" in page else [page]
-        chapters.append(Chapter(entry["title"], entry["about"], tuple(pages), entry.get("api", False)))
+        chapters.append(
+            Chapter(entry["title"], entry["about"], tuple(pages), entry.get("pictures", False), entry.get("api", False))
+        )
     return chapters
 
 
@@ -67,12 +71,20 @@ def read_title(page: Path) -> str:
 
 
 def read_opening(page: Path) -> str:
-    """Returns the first sentence of a page, without links."""
-    body = page.read_text(encoding="utf-8").split("\n# ", 1)[-1]
-    paragraphs = [part.strip() for part in body.split("\n\n")[1:]]
-    text = next((part for part in paragraphs if re.match(r"[A-Za-z*`“]", part)), "")
-    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", " ".join(text.split()))
-    return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0].rstrip(":")
+    """Returns the first sentence of a page, without links and without a label such as "What it does."."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    paragraphs = [part.strip() for part in text.partition("\n# " if text[:2] != "# " else "# ")[2].split("\n\n")[1:]]
+    first = next((part for part in paragraphs if re.match(r"[A-Za-z*`“]", part)), "")
+    first = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", " ".join(first.split()))
+    first = re.sub(r"^\*\*[^*]+\.\*\*\s*", "", first)
+    # A sentence ends before a capital; "St. Venant" goes on.
+    return re.split(r"(?<=[a-z0-9)*`]{2}[.:])\s|(?<=[a-z0-9)*`]{2}[.])$", first, maxsplit=1)[0].rstrip(":.") + "."
+
+
+def read_picture(page: Path) -> str:
+    """Returns the first picture of a page as Markdown, or ""."""
+    found = re.search(r"!\[[^\]]*\]\([^)]+\)", page.read_text(encoding="utf-8"))
+    return found[0] if found else ""
 
 
 def _file(docs: Path, page: str) -> Path:

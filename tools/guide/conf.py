@@ -25,6 +25,7 @@ html_theme_options = {"navigation_with_keys": True}
 pygments_style, pygments_dark_style = "friendly", "native"
 
 #: The signature of a function breaks into a line for each parameter beyond this width.
+add_module_names = False
 maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 #: Headings list the classes and functions of a page; entries of every method would fill its contents.

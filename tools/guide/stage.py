@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.guide.chapters import DOCS, FRONT, ROOT_PAGES, Chapter, read_chapters, read_opening, read_title
+from tools.guide.chapters import DOCS, FRONT, ROOT_PAGES, Chapter, read_chapters, read_opening, read_picture, read_title
 
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
@@ -25,17 +25,19 @@ def stage(target: Path, docs: Path = DOCS, api: tuple[str, ...] = ()) -> None:
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         (target / place).write_text(mend_links(page, places, docs), encoding="utf-8")
     (target / "chapters").mkdir(exist_ok=True)
-    entries = []
+    entries: dict[str, str] = {}
     for chapter in read_chapters(docs):
         pages = [*chapter.pages, *(api if chapter.api else ())]
-        entries.append(pages[0] if len(pages) == 1 else f"chapters/{chapter.name}.md")
+        if not pages:
+            continue
+        own = pages[0] if len(pages) == 1 else f"chapters/{chapter.name}.md"
+        entries[own] = chapter.title
         if len(pages) > 1:
-            (target / entries[-1]).write_text(_chapter_page(chapter, pages, target), encoding="utf-8")
+            (target / own).write_text(_chapter_page(chapter, pages, target), encoding="utf-8")
     front = target / "index.md"
-    listing = "\n".join(f"- [{read_title(target / entry)}]({entry})" for entry in entries)
-    front.write_text(
-        f"{front.read_text(encoding='utf-8')}\n## Chapters\n\n{listing}\n\n{_tree(entries, '')}", encoding="utf-8"
-    )
+    listing = "\n".join(f"- [{title}]({entry})" for entry, title in entries.items())
+    tree = _tree([f"{title} <{entry.removesuffix('.md')}>" for entry, title in entries.items()])
+    front.write_text(f"{front.read_text(encoding='utf-8')}\n## Chapters\n\n{listing}\n\n{tree}", encoding="utf-8")
 
 
 def page_places(docs: Path) -> dict[Path, str]:
@@ -65,13 +67,18 @@ def mend_links(page: Path, places: Mapping[Path, str], docs: Path) -> str:
 
 def _chapter_page(chapter: Chapter, pages: list[str], target: Path) -> str:
     """Returns the page of a chapter: what it is about, and its pages with the sentence that opens each."""
-    rows = [f"| [{read_title(target / page)}](../{page}) | {read_opening(target / page)} |" for page in pages]
-    table = "\n".join(["| page | about |", "| --- | --- |", *rows])
-    return f"# {chapter.title}\n\n{chapter.about}\n\n{table}\n\n{_tree(pages, '/')}"
+    rows = [(f"[{read_title(target / page)}](../{page})", read_opening(target / page)) for page in pages]
+    head = ("page", "about")
+    if chapter.pictures:
+        # Pictures of pages one folder down have the same address from a chapter's page.
+        rows = [(read_picture(target / page), *row) for page, row in zip(pages, rows, strict=True)]
+        head = ("", *head)
+    lines = [head, ["---"] * len(head), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    tree = _tree([f"/{page.removesuffix('.md')}" for page in pages])
+    return f"# {chapter.title}\n\n{chapter.about}\n\n{table}\n\n{tree}"
 
 
-def _tree(pages: list[str], prefix: str) -> str:
+def _tree(entries: list[str]) -> str:
     """Returns the navigation to pages, which the theme shows at the side."""
-    return "\n".join(
-        ["```{toctree}", ":hidden:", "", *(f"{prefix}{page.removesuffix('.md')}" for page in pages), "```", ""]
-    )
+    return "\n".join(["```{toctree}", ":hidden:", "", *entries, "```", ""])
