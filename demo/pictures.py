@@ -49,7 +49,7 @@ def film_strip(motion: np.ndarray, frames: list[int], start: int, count: int, ap
 
 
 def contact_sheet(rows: list[list[Path]], output: Path) -> None:
-    """Joins pictures of one size, row by row, into one PNG or JPEG, by the name of `output`."""
+    """Joins pictures of one size, row by row, into one PNG."""
     strips = []
     for row in rows:
         pictures = [_pixels(path) for path in row]
@@ -63,8 +63,8 @@ def contact_sheet(rows: list[list[Path]], output: Path) -> None:
     sheet = np.concatenate(padded, axis=0)[:-GAP]
     image = bpy.data.images.new("sheet", sheet.shape[1], sheet.shape[0])
     image.pixels.foreach_set(np.ascontiguousarray(sheet[::-1]).ravel())
-    image.filepath_raw, image.file_format = str(output), "JPEG" if output.suffix == ".jpg" else "PNG"
-    image.save(quality=88)
+    image.filepath_raw, image.file_format = str(output), "PNG"
+    image.save()
     bpy.data.images.remove(image)
 
 

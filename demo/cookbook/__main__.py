@@ -16,9 +16,9 @@ import bpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from demo import extension
 from demo.characters import empty_scene
 from demo.cookbook import dials, picture
+from demo.cookbook.loading import load
 from demo.cookbook.measuring import shapes, take
 from demo.cookbook.recipes import RECIPES, Recipe
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    extension.load()
+    load()
     former = options.measured.read_text() if options.measured and options.measured.is_file() else "{}"
     measured = json.loads(former)
     for recipe in RECIPES:

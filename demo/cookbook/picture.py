@@ -71,7 +71,12 @@ def draw(
         files += pictures.render([1], file.parent / f"{file.stem}-{number}").values()
         for obj in [*own, text]:
             bpy.data.objects.remove(obj)
-    pictures.contact_sheet([files], file)
+    sheet = file.with_suffix(".png")
+    pictures.contact_sheet([files], sheet)
+    image = bpy.data.images.load(str(sheet))
+    assert len(image.pixels)  # this reads the file, which the next line forgets
+    image.filepath_raw, image.file_format = str(file), "JPEG"
+    image.save(quality=88)
 
 
 def _turn(angle: float) -> np.ndarray:
