@@ -13,15 +13,19 @@ from pathlib import Path
 
 from tools import products
 from tools.environments import DOCS
-from tools.shell import DIST, ROOT, SCRATCH, run, say
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, run, say
 
 SITE = DIST / "docs"
 
 
 def docs(wheel: Path | None = None) -> Path:
     """Makes the site from the pages in docs/ and a wheel's stub, and returns its folder. `wheel`: one that was built before."""
-    with zipfile.ZipFile(wheel or products.wheel()) as archive:
-        stub = archive.read(products.STUB).decode()
+    given = wheel or products.wheel()
+    try:
+        with zipfile.ZipFile(given) as archive:
+            stub = archive.read(products.STUB).decode()
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise BuildError(f"{given} is no wheel of Thew: {error}. Leave --wheel out to build one.") from error
     build(stub, SITE)
     for target in ("target", "target/wheel/*"):
         for index in ROOT.glob(f"{target}/doc/thew/index.html"):

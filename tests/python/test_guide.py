@@ -162,6 +162,16 @@ def test_site_warning_fails(tmp_path):
         docs.build("class Broken: ...\n", tmp_path / "site", tmp_path / "scratch")
 
 
+@pytest.mark.parametrize("content", [None, b"x", b"PK\x05\x06" + bytes(18)])
+def test_wheel_unreadable(tmp_path, content):
+    """A wheel that is missing, no archive, or empty is refused by its name."""
+    file = tmp_path / "thew.whl"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BuildError, match=r"thew\.whl is no wheel of Thew"):
+        docs.docs(file)
+
+
 def test_cookbook_figures_measured():
     """Every recipe has its figures as its run measured them, and its picture."""
     measured = json.loads((chapters.DOCS / "cookbook" / "measured.json").read_text())
