@@ -72,6 +72,10 @@ WIND = ("fields.png",)
 LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png")
 LOOK_FILES = ("biped__*.png", "quadruped__*.png", "films/*__jump.png", "films/*__trot.png")
 LOOK_WORDS = ("--only", "biped", "quadruped", "--sheets", MAKING, "--films", MAKING / "films")
+COOKBOOK = tuple(
+    f"cookbook-{name}.jpg" for name in ("back", "belly", "breasts", "cape", "clothes", "jowls", "tail", "wing")
+)
+COOKBOOK_WORDS = ("--output", MAKING, "--measured", ROOT / "docs" / "cookbook" / "measured.json")
 
 MAKERS = (
     *(Maker((f"{name}.jpg",), f"examples.{module}", "example", (name,)) for name, module in EXAMPLES.items()),
@@ -80,6 +84,7 @@ MAKERS = (
     Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
     Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
+    Maker(COOKBOOK, "demo.cookbook.__main__", "blender", COOKBOOK_WORDS),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
 )
 
