@@ -9,7 +9,8 @@ use super::loose::{self, LoosePart};
 use super::skin::embedded_skin;
 use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
 use super::{
-    Body, BodyError, BodyRecipe, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist, Pattern, twist,
+    Body, BodyError, BodyRecipe, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist,
+    Pattern, twist,
 };
 use crate::Vec3;
 use crate::basis::Basis;

@@ -46,6 +46,7 @@ mod recipe;
 mod settings;
 mod skin;
 mod stored;
+mod stored_weights;
 mod tense;
 #[cfg(test)]
 mod tests;

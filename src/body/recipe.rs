@@ -5,7 +5,7 @@
 //! what was painted; skin weights are the body's own in nearly all cases, and then stored once.
 
 use super::check::check;
-use super::stored::StoredWeights;
+use super::stored_weights::StoredWeights;
 use super::tense::check_factors;
 use super::{Body, BodyError, BodySettings, BoneTwist, CharacterKind};
 use crate::elasticity::Material;

@@ -3,6 +3,7 @@
 //! [`crate::store`]'s.
 
 use super::recipe::StoredRecipe;
+use super::stored_weights::StoredWeights;
 use super::{
     Body, BodyError, CharacterKind, FleshMap, FleshPoints, IntegralBlocks, LoosePart, OwnTwist,
     Pattern, TwistLoad,
@@ -20,52 +21,6 @@ use crate::surface::Surface;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::mem::take;
 use std::sync::Arc;
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredWeights {
-    offsets: Vec<u32>,
-    bones: Vec<u32>,
-    weights: Vec<f64>,
-}
-
-impl StoredWeights {
-    pub fn new(weights: &SkinWeights) -> Self {
-        Self {
-            offsets: weights.offsets.clone(),
-            bones: weights.bones.clone(),
-            weights: weights.weights.clone(),
-        }
-    }
-
-    /// Returns whether these are weights of `rows` points.
-    pub fn fits(&self, rows: usize) -> bool {
-        self.offsets.len() == rows + 1
-            && self.offsets.windows(2).all(|o| o[0] <= o[1])
-            && self
-                .offsets
-                .last()
-                .is_some_and(|&o| o as usize == self.bones.len())
-            && self.weights.len() == self.bones.len()
-            && self.weights.iter().all(|x| (0.0..=MAX_WEIGHT).contains(x))
-    }
-
-    /// Returns whether all its bones are among so many.
-    pub fn names_bones(&self, bones: usize) -> bool {
-        self.bones.iter().all(|&x| (x as usize) < bones)
-    }
-
-    pub fn into_weights(self, bone_count: usize) -> SkinWeights {
-        SkinWeights {
-            offsets: self.offsets,
-            bones: self.bones,
-            weights: self.weights,
-            bone_count,
-        }
-    }
-}
-
-/// Upper bound of a bone's weight: 1 plus rounding.
-const MAX_WEIGHT: f64 = 1.0 + 1e-9;
 
 /// Error for matrices that do not fit.
 const MATRIX_ERROR: &str = "its matrices do not fit its lattice";
@@ -185,7 +140,9 @@ impl StoredBody {
         let (mass, twist, own_twist) = self.take_matrices()?;
         let own_twist = OwnTwist::new(own_twist, &self.twist_loads, &self.twist_regions);
         let (levels, details) = (usize::from(self.levels), take(&mut self.details));
-        let lattice = take(&mut self.lattice).into_lattice().map_err(BodyError::Damaged)?;
+        let lattice = take(&mut self.lattice)
+            .into_lattice()
+            .map_err(BodyError::Damaged)?;
         let lattice = Arc::new(lattice);
         let basis = Basis::restore(lattice, levels, details, self.blocks.len())
             .ok_or(BodyError::Damaged("its details do not fit its lattice"))?;
@@ -294,9 +251,8 @@ impl StoredBody {
                 && self.surfaces.iter().all(|(e, w)| w.fits(e.len())),
             "its weights do not fit its lattice",
         )?;
-        let embedded = |(e, w): (StoredEmbedding, StoredWeights)| {
-            Some((e.into_embedding(k, v, c)?, w))
-        };
+        let embedded =
+            |(e, w): (StoredEmbedding, StoredWeights)| Some((e.into_embedding(k, v, c)?, w));
         let surfaces = take(&mut self.surfaces).into_iter();
         let surfaces: Option<Vec<_>> = surfaces.map(embedded).collect();
         let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;

@@ -18,13 +18,13 @@ use super::{elasticity, twist};
 use crate::body::Body;
 use crate::dynamics::{self, SimulationSettings, soft_body};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
-use crate::store;
+use crate::store::{self, StoreError};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use std::path::PathBuf;
-use std::sync::Arc;
+use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
 const USUAL_SIZES: std::ops::RangeInclusive<f64> = 0.005..=60.0;
@@ -36,7 +36,7 @@ const USUAL_SIZES: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// - `region_weights[n,b]`, `settings` and further keywords: a `BodySettings`, and settings by name that replace its own.
 ///
 /// Raises InputError, Cancelled.
-#[pyclass(name = "Body", module = "thew", frozen)]
+#[pyclass(name = "Body", module = "thew", frozen, weakref)]
 pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
 
 impl PyBody {
@@ -51,10 +51,68 @@ impl PyBody {
         Self::from_surfaces(self.1.with_body(Arc::new(body)))
     }
 
+    /// Returns the Python object of a body with its carried surfaces: the one that there is, or a new one. Shots and clips of one body have one
+    /// object, so that it is pickled once with all of them.
+    pub(super) fn shared(py: Python<'_>, surfaces: &CarriedSurfaces) -> PyResult<Py<Self>> {
+        let same = |known: &Self| known.1.is_same(surfaces);
+        match known_body(py, same) {
+            Some(body) => Ok(body),
+            None => {
+                let body = Bound::new(py, Self::from_surfaces(surfaces.clone()))?;
+                body.get().remember(&body)?;
+                Ok(body.unbind())
+            }
+        }
+    }
+
+    /// Returns the Python object of a body with any carried surfaces.
+    pub(super) fn of_flesh(py: Python<'_>, body: &Arc<Body>) -> PyResult<Py<Self>> {
+        match known_body(py, |known| Arc::ptr_eq(&known.0, body)) {
+            Some(body) => Ok(body),
+            None => Self::shared(py, &CarriedSurfaces::from(body.clone())),
+        }
+    }
+
+    /// Makes the Python object of this body the one that [`shared`](Self::shared) returns while it lives.
+    pub(super) fn remember(&self, object: &Bound<'_, Self>) -> PyResult<()> {
+        let py = object.py();
+        if known_body(py, |known| known.1.is_same(&self.1)).is_none() {
+            let weak = PyWeakrefReference::new(object)?.unbind();
+            known_bodies().push(weak);
+        }
+        Ok(())
+    }
+
     /// Borrows the carried surfaces, shared with everything that shows them.
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
+}
+
+/// Python objects of bodies that may be returned again.
+static KNOWN_BODIES: Mutex<Vec<Py<PyWeakrefReference>>> = Mutex::new(Vec::new());
+
+fn known_bodies() -> MutexGuard<'static, Vec<Py<PyWeakrefReference>>> {
+    KNOWN_BODIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the first living Python object of a body that fits, and forgets those that are gone.
+fn known_body(py: Python<'_>, fits: impl Fn(&PyBody) -> bool) -> Option<Py<PyBody>> {
+    let living = |weak: &Py<PyWeakrefReference>| weak.bind(py).upgrade_as::<PyBody>().ok()?;
+    // Taken out meanwhile: a body that dies here may take the lock again.
+    let mut known = std::mem::take(&mut *known_bodies());
+    let mut found = None;
+    known.retain(|weak| {
+        let Some(body) = living(weak) else {
+            return false;
+        };
+        if found.is_none() && fits(body.get()) {
+            found = Some(body.unbind());
+        }
+        true
+    });
+    known_bodies().append(&mut known);
+    found
 }
 
 #[pymethods]
@@ -487,6 +545,19 @@ impl PyBody {
             self.0.node_count(),
             self.0.volume()
         )
+    }
+}
+
+impl PyBody {
+    /// Returns the bytes of the body's file.
+    pub(super) fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
+        store::to_bytes(name, BODY_FILE_KIND, &self.1)
+    }
+
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
+    pub(super) fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
+        let surfaces = store::from_bytes::<CarriedSurfaces>(name, BODY_FILE_KIND, bytes)?;
+        Ok(Self::from_surfaces(surfaces))
     }
 }
 

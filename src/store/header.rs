@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Header of a file; the table is in [`crate::store`]'s docs.
 
-use super::MAX_CONTENT_LENGTH;
 use super::error::{StoreError, read_error};
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -9,6 +8,8 @@ use std::path::Path;
 /// Version of the format and of all stored content; raised with every change.
 pub const VERSION: u32 = 18;
 
+/// Maximum length of content, bytes; also bounds the allocations of decoding.
+pub(super) const MAX_CONTENT_LENGTH: usize = 1 << 32;
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
 /// Maximum length of a kind's name, bytes.

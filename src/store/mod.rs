@@ -38,7 +38,7 @@ pub use error::StoreError;
 pub use header::VERSION;
 
 use self::error::read_error;
-use self::header::{HEADER_LENGTH, Header, build_header};
+use self::header::{HEADER_LENGTH, Header, MAX_CONTENT_LENGTH, build_header};
 use crate::disk;
 use bincode::error::DecodeError;
 use serde::Serialize;
@@ -47,8 +47,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
-/// Maximum length of content, bytes; also bounds the allocations of decoding.
-const MAX_CONTENT_LENGTH: usize = 1 << 32;
 /// Maximum length of content that is decoded from memory, bytes, which is a quarter faster.
 const MAX_BUFFERED_LENGTH: u64 = 1 << 28;
 /// Size of the read buffer otherwise, bytes.
