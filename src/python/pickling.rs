@@ -117,6 +117,10 @@ pub(super) fn restore_pickled(
 ) -> PyResult<Py<PyAny>> {
     let (py, class) = (bytes.py(), super::arrays::text(class)?);
     let (name, bytes) = (sentence_name(class), bytes.as_bytes());
+    if let Some(body) = body {
+        // What is read next to it returns this one.
+        body.get().remember(body)?;
+    }
     let required = || {
         let missing = || input_error(format!("{} needs its body beside it", name.display()));
         body.map(|body| body.get()).ok_or_else(missing)
