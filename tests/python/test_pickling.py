@@ -109,7 +109,13 @@ def fingerprint(thing):
             add(thing.vertices, thing.used_bones, *thing.bone_edges, thing.bone_of_vertex)
             found.update(repr((thing.cells, thing.notes, thing.mirror_plane and thing.mirror_plane[1])).encode())
         case "Modes":
-            add(thing.eigenvalues, thing.shapes, thing.rotations, thing.fixed, thing.displacements([0.1, 0.2, -0.1]))
+            add(
+                thing.eigenvalues,
+                thing.shapes,
+                thing.rotations,
+                thing.fixed,
+                thing.displacements(np.linspace(0.1, 0.2, len(thing))),
+            )
         case "PinTrack":
             add(thing.point, thing.targets, thing.strengths)
         case "Shell":
