@@ -37,14 +37,14 @@ pub fn scratch(ending: &str) -> PathBuf {
     ))
 }
 
-fn written(ending: &str, bytes: &[u8]) -> PathBuf {
+pub fn written(ending: &str, bytes: &[u8]) -> PathBuf {
     let path = scratch(ending);
     std::fs::write(&path, bytes).expect("the scratch folder can be written to");
     path
 }
 
 /// The first byte: 0 a whole file, else content behind a header that fits it, so that mutations reach what is behind the sum.
-fn file_of(kind: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn file_of(kind: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let (&raw, content) = bytes.split_first()?;
     let mut file = Vec::new();
     if raw != 0 {
@@ -64,7 +64,7 @@ fn file_of(kind: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The whole file, and its content.
-fn seeds_of(path: &Path) -> Vec<Vec<u8>> {
+pub fn seeds_of(path: &Path) -> Vec<Vec<u8>> {
     let file = std::fs::read(path).expect("it is there");
     vec![[&[0], &file[..]].concat(), [&[1], &file[40..]].concat()]
 }

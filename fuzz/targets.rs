@@ -3,7 +3,7 @@
 //! work and give finite results.
 
 use crate::numbers::finite;
-use crate::{bakes, borders, files, forged, keyed, states};
+use crate::{bakes, borders, files, forged, keyed, states, stored};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
@@ -66,7 +66,7 @@ const MODELS: &[&str] = &[
     "\n",
 ];
 
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target {
         name: "body_file",
         run: files::body_file,
@@ -87,6 +87,13 @@ pub const TARGETS: [Target; 16] = [
         seeds: files::shot_seeds,
         words: NONE,
         inputs: 300,
+    },
+    Target {
+        name: "stored_file",
+        run: stored::stored_file,
+        seeds: stored::stored_seeds,
+        words: NONE,
+        inputs: 600,
     },
     Target {
         name: "state",

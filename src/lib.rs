@@ -96,6 +96,8 @@ pub mod spacetime;
 pub mod store;
 pub mod surface;
 pub mod tets;
+#[cfg(any(test, feature = "python"))]
+mod threads;
 
 // It has no unit tests, and takes a while to compile.
 #[cfg(all(feature = "python", not(test)))]

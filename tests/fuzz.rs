@@ -24,6 +24,8 @@ mod numbers;
 mod shots;
 #[path = "../fuzz/states.rs"]
 mod states;
+#[path = "../fuzz/stored.rs"]
+mod stored;
 #[path = "../fuzz/targets.rs"]
 mod targets;
 
@@ -39,7 +41,7 @@ macro_rules! target_tests {
     };
 }
 
-target_tests! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files bake_files surface skeleton meshes enclose motion spacetime }
+target_tests! { body_file clip_file shot_file stored_file state rig_file mrep_file forged_numbers forged_texts tet_files bake_files surface skeleton meshes enclose motion spacetime }
 
 /// This file runs every target of the fuzzer.
 #[test]

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Pickles of rigs, which are texts, and errors for objects that cannot be pickled: they say what to do instead."""
+"""Pickles of objects that have files, by the same bytes, and of rigs, which are texts; what cannot be pickled says what to do instead.
+
+The bytes have the header and checksum of files, so that damaged ones raise StorageError. They are for processes of one version of Thew.
+"""
 
 import copyreg
 import importlib
 
 _thew = importlib.import_module(f"{__package__}._thew")  # has no stub of its own
 
-_FILE = "write it with save(path) and read it with thew.{name}.load(path)"
 _STATE = "keep its state(), and restore() that in another one of the same body"
 _AGAIN = "keep what it was made of, and make it again"
 
 _TABLE = "it is a row of thew.templates(), thew.guides() or thew.rig_kinds()"
 
 _INSTEAD = {
-    "Body": _FILE,
-    "Clip": _FILE,
-    "Shot": _FILE,
-    "TetMesh": "write it with write(path) and read it with thew.TetMesh.read(path)",
-    "Lattice": "keep the thew.Body with it, which save(path) writes, or its vertices, cells and bones, and make it again",
-    "Modes": "keep what they are of, and compute them again with thew.modes",
     "Simulation": _STATE,
     "Scene": _STATE,
     "Compressed": "keep its keys and curves",
@@ -29,7 +25,6 @@ _INSTEAD = {
     "ParameterSpec": _TABLE,
     **dict.fromkeys(
         (
-            "Collider",
             "Composite",
             "Contacts",
             "Correspondence",
@@ -41,10 +36,7 @@ _INSTEAD = {
             "MRepReport",
             "ModalSimulation",
             "NonlinearSimulation",
-            "PinTrack",
             "RigFit",
-            "Shell",
-            "Spacetime",
             "SurfaceFitReport",
             "SurfaceReport",
             "WigglySpline",
@@ -57,11 +49,29 @@ _INSTEAD = {
 def _refuse(thing):
     name = type(thing).__name__
     what = "not pickled" if hasattr(thing, "__copy__") else "neither pickled nor copied"
-    raise TypeError(f"a thew.{name} is {what}: {_INSTEAD[name].format(name=name)}")
+    raise TypeError(f"a thew.{name} is {what}: {_INSTEAD[name]}")
 
 
 for _name in _INSTEAD:
     copyreg.pickle(getattr(_thew, _name), _refuse)
+
+
+_STORED = ("Body", "Clip", "Collider", "Lattice", "Modes", "Shell", "Shot", "Spacetime", "TetMesh")
+
+
+def _restore(name, data, body=None):
+    return _thew._restore_pickled(name, data, body)
+
+
+def _reduce(thing):
+    return _restore, _thew._pickle_parts(thing)
+
+
+for _name in _STORED:
+    copyreg.pickle(getattr(_thew, _name), _reduce)
+
+
+copyreg.pickle(_thew.PinTrack, lambda track: (_thew.PinTrack, (track.point, track.targets, track.strengths)))
 
 
 def _rig(text):

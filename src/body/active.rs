@@ -167,6 +167,7 @@ impl Body {
             merged_pieces: true,
             identity: Arc::default(),
             nodal: super::nodal::CachedNodalForm::default(),
+            recipe: None,
             bone_of_vertex,
             elements,
             mass,

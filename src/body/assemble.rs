@@ -9,7 +9,8 @@ use super::loose::{self, LoosePart};
 use super::skin::embedded_skin;
 use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
 use super::{
-    Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist, Pattern, twist,
+    Body, BodyError, BodyRecipe, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist,
+    Pattern, twist,
 };
 use crate::Vec3;
 use crate::basis::{Basis, FleshShares};
@@ -159,6 +160,11 @@ pub(super) fn assemble_body(
         merged_pieces: false,
         identity: Arc::default(),
         nodal: super::nodal::CachedNodalForm::default(),
+        recipe: Some(Arc::new(BodyRecipe {
+            material,
+            settings: settings.clone(),
+            cell_stiffness: Vec::new(),
+        })),
         basis,
     })
 }

@@ -119,6 +119,11 @@ pub enum BodyError {
         "without these bones nothing would hold their flesh: they need a bone above them to hang on, which is not one of them"
     )]
     FreedBones,
+    /// A body that cannot be made again with another softness.
+    #[error(
+        "bones of this body were freed, so it cannot be made again with another softness: set the softness before"
+    )]
+    NoRecipe,
     /// The skeleton has no bones to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
     NoBones,

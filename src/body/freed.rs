@@ -68,6 +68,7 @@ impl Body {
         body.joints = Arc::default();
         body.compliance = RestFactors::default();
         body.nodal = CachedNodalForm::default();
+        body.recipe = None;
         Ok(body)
     }
 

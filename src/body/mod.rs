@@ -42,9 +42,11 @@ mod loose;
 mod nodal;
 mod point_grid;
 mod points;
+mod recipe;
 mod settings;
 mod skin;
 mod stored;
+mod stored_weights;
 mod tense;
 #[cfg(test)]
 mod tests;
@@ -60,6 +62,7 @@ pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub(crate) use nodal::NodalForm;
 pub use points::{Brick, FleshPoint, FleshPoints};
+pub use recipe::BodyRecipe;
 pub use settings::{BodySettings, BoneTwist};
 pub(crate) use stored::StoredBody;
 pub use tense::STIFFNESS_FACTORS;
@@ -152,6 +155,8 @@ pub struct Body {
     identity: Arc<()>,
     /// Flesh in nodal functions, made on first use.
     nodal: nodal::CachedNodalForm,
+    /// Settings it was made with; `None`: it cannot be made again from these.
+    recipe: Option<Arc<BodyRecipe>>,
 }
 
 impl std::fmt::Debug for Body {
@@ -286,6 +291,11 @@ impl Body {
     /// Returns the material before painted factors.
     pub fn material(&self) -> Material {
         self.material
+    }
+
+    /// Returns the settings it was made with; `None` for a body of which bones were freed.
+    pub fn recipe(&self) -> Option<&BodyRecipe> {
+        self.recipe.as_deref()
     }
 
     /// Returns whether the modelled shape counts as sagging already.
@@ -455,6 +465,7 @@ impl Body {
             merged_pieces: self.merged_pieces,
             identity: Arc::default(),
             nodal: nodal::CachedNodalForm::default(),
+            recipe: self.recipe.clone(),
         })
     }
 

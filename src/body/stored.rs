@@ -2,6 +2,8 @@
 //! A body as plain data for the on-disk cache, with the surfaces it carried when it was saved. The file format is
 //! [`crate::store`]'s.
 
+use super::recipe::StoredRecipe;
+use super::stored_weights::StoredWeights;
 use super::{
     Body, BodyError, CharacterKind, FleshMap, FleshPoints, IntegralBlocks, LoosePart, OwnTwist,
     Pattern, TwistLoad,
@@ -9,9 +11,7 @@ use super::{
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::{Elements, Material, TwistRegion};
-use crate::lattice::{
-    BoneChains, Cell, CellParts, Embedding, FleshOwnership, Lattice, MirrorPlane, StoredEmbedding,
-};
+use crate::lattice::{Embedding, StoredEmbedding, StoredLattice};
 use crate::range::{all_storable, is_storable};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
@@ -22,59 +22,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::mem::take;
 use std::sync::Arc;
 
-#[derive(Serialize, Deserialize)]
-struct StoredWeights {
-    offsets: Vec<u32>,
-    bones: Vec<u32>,
-    weights: Vec<f64>,
-}
-
-impl StoredWeights {
-    fn new(weights: &SkinWeights) -> Self {
-        Self {
-            offsets: weights.offsets.clone(),
-            bones: weights.bones.clone(),
-            weights: weights.weights.clone(),
-        }
-    }
-
-    /// Returns whether these are weights of `rows` points.
-    fn fits(&self, rows: usize) -> bool {
-        self.offsets.len() == rows + 1
-            && self.offsets.windows(2).all(|o| o[0] <= o[1])
-            && self
-                .offsets
-                .last()
-                .is_some_and(|&o| o as usize == self.bones.len())
-            && self.weights.len() == self.bones.len()
-            && self.weights.iter().all(|x| (0.0..=MAX_WEIGHT).contains(x))
-    }
-
-    fn into_weights(self, bone_count: usize) -> SkinWeights {
-        SkinWeights {
-            offsets: self.offsets,
-            bones: self.bones,
-            weights: self.weights,
-            bone_count,
-        }
-    }
-}
-
-/// Upper bound of a bone's weight: 1 plus rounding.
-const MAX_WEIGHT: f64 = 1.0 + 1e-9;
-
 /// Error for matrices that do not fit.
 const MATRIX_ERROR: &str = "its matrices do not fit its lattice";
 
 /// A body without its symbolic factorisation, which is quicker to compute again than to read.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredBody {
-    vertices: Vec<Vec3>,
-    cells: Vec<Cell>,
-    bones: BoneChains,
-    flesh: Option<FleshOwnership>,
-    parts: Option<CellParts>,
-    mirror_plane: Option<MirrorPlane>,
+    lattice: StoredLattice,
     /// Levels of details, and which are kept.
     levels: u8,
     details: Vec<u32>,
@@ -105,6 +59,7 @@ pub(crate) struct StoredBody {
     /// Embedding and skin of the body's own surface, then of the further ones.
     surfaces: Vec<(StoredEmbedding, StoredWeights)>,
     flesh_map: Option<FleshMap>,
+    recipe: Option<StoredRecipe>,
 }
 
 impl Body {
@@ -117,12 +72,7 @@ impl Body {
         let surfaces = std::iter::once(own).chain(further);
         let stored = |(e, w)| (StoredEmbedding::new(e), StoredWeights::new(w));
         StoredBody {
-            vertices: self.lattice().vertices().to_vec(),
-            cells: self.lattice().cells().to_vec(),
-            bones: self.lattice().bones().clone(),
-            flesh: self.lattice().flesh.clone(),
-            parts: self.lattice().parts.clone(),
-            mirror_plane: self.lattice().mirror_plane(),
+            lattice: StoredLattice::new(self.lattice()),
             levels: self.basis.levels() as u8,
             details: self.basis.kept_details().to_vec(),
             names: self.skeleton.names().to_vec(),
@@ -151,6 +101,7 @@ impl Body {
             ),
             surfaces: surfaces.map(stored).collect(),
             flesh_map: self.flesh.as_deref().cloned(),
+            recipe: self.recipe().map(|r| StoredRecipe::new(r, &self.skin)),
         }
     }
 }
@@ -189,7 +140,10 @@ impl StoredBody {
         let (mass, twist, own_twist) = self.take_matrices()?;
         let own_twist = OwnTwist::new(own_twist, &self.twist_loads, &self.twist_regions);
         let (levels, details) = (usize::from(self.levels), take(&mut self.details));
-        let lattice = Arc::new(self.take_lattice()?);
+        let lattice = take(&mut self.lattice)
+            .into_lattice()
+            .map_err(BodyError::Damaged)?;
+        let lattice = Arc::new(lattice);
         let basis = Basis::restore(lattice, levels, details, self.blocks.len())
             .ok_or(BodyError::Damaged("its details do not fit its lattice"))?;
         refuse_unless(
@@ -224,7 +178,7 @@ impl StoredBody {
         )?;
         let surface = Arc::new(surface);
         let points = FleshPoints::new(surface.clone(), basis.clone());
-        let body = Body {
+        let mut body = Body {
             basis,
             skeleton: Arc::new(skeleton),
             material,
@@ -256,7 +210,10 @@ impl StoredBody {
             merged_pieces: false,
             identity: Arc::default(),
             nodal: super::nodal::CachedNodalForm::default(),
+            recipe: None,
         };
+        let recipe = self.recipe.map(|stored| stored.into_recipe(&body));
+        body.recipe = recipe.transpose()?.map(Arc::new);
         Ok((body, surfaces.collect()))
     }
 
@@ -282,26 +239,26 @@ impl StoredBody {
 
     /// Returns the number of nodes.
     fn node_count(&self) -> usize {
-        self.vertices.len() + self.details.len()
+        self.lattice.vertex_count() + self.details.len()
     }
 
     /// Takes the embedded surfaces; refuses weights that fit neither the lattice nor the skeleton.
     fn take_surfaces(&mut self) -> Result<FurtherSurfaces, BodyError> {
-        let (k, c, b) = (self.node_count(), self.cells.len(), self.names.len());
+        let (c, b) = (self.lattice.cell_count(), self.names.len());
+        let (k, v) = (self.node_count(), self.lattice.vertex_count());
         refuse_unless(
             self.region_weights.fits(k)
                 && self.cell_weights.fits(self.blocks.len())
                 && self.surfaces.iter().all(|(e, w)| w.fits(e.len())),
             "its weights do not fit its lattice",
         )?;
-        let embedded = |(e, w): (StoredEmbedding, StoredWeights)| {
-            Some((e.into_embedding(k, self.vertices.len(), c)?, w))
-        };
+        let embedded =
+            |(e, w): (StoredEmbedding, StoredWeights)| Some((e.into_embedding(k, v, c)?, w));
         let surfaces = take(&mut self.surfaces).into_iter();
         let surfaces: Option<Vec<_>> = surfaces.map(embedded).collect();
         let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
         let known = |&x: &u32| (x as usize) < b;
-        let bones_fit = |w: &StoredWeights| w.bones.iter().all(known);
+        let bones_fit = |w: &StoredWeights| w.names_bones(b);
         refuse_unless(
             bones_fit(&self.region_weights)
                 && bones_fit(&self.cell_weights)
@@ -326,28 +283,6 @@ impl StoredBody {
             matrix(take(&mut self.twist))?,
             self.own_twist.take().map(matrix).transpose()?,
         ))
-    }
-
-    /// Takes the lattice with its flesh and parts.
-    fn take_lattice(&mut self) -> Result<Lattice, BodyError> {
-        let c = self.cells.len();
-        refuse_unless(
-            self.flesh.as_ref().is_none_or(|f| f.fits(c))
-                && self.parts.as_ref().is_none_or(|p| p.fits(c)),
-            "its flesh does not fit its lattice",
-        )?;
-        let (vertices, cells) = (take(&mut self.vertices), take(&mut self.cells));
-        let mut lattice = Lattice::with_bones(vertices, cells, take(&mut self.bones))
-            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
-        lattice.flesh = self.flesh.take();
-        lattice.parts = self.parts.take();
-        let plane = self.mirror_plane;
-        refuse_unless(
-            plane.is_none_or(|p| lattice.may_be_mirrored(&p)),
-            "its mirror plane does not fit its lattice",
-        )?;
-        lattice.mirror_plane = plane;
-        Ok(lattice)
     }
 }
 

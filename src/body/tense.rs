@@ -8,6 +8,7 @@
 use super::compliance::RestFactors;
 use super::nodal::CachedNodalForm;
 use super::{Body, BodyError};
+use std::sync::Arc;
 
 /// Range of the factors on the stiffness of cells. Below, flesh that a lattice cuts thin folds under its own weight. Above, a cell is as good
 /// as rigid, and the systems of steps lose digits.
@@ -22,6 +23,9 @@ impl Body {
         check_factors(self, factors)?;
         let mut tense = self.with_scaled_stiffness(1.0)?;
         tense.set_cell_stiffness(self, factors);
+        if let Some(recipe) = tense.recipe.as_mut() {
+            Arc::make_mut(recipe).cell_stiffness.push(factors.to_vec());
+        }
         Ok(tense)
     }
 

@@ -13,6 +13,26 @@ use crate::skeleton::SkeletonError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClipError {
+    /// A range of frames without poses, or beyond the end.
+    #[error(
+        "frames {first} to {end} (without the last) are not a part of a shot of {count} poses, which are numbered from 0"
+    )]
+    PartFrames {
+        /// First frame.
+        first: usize,
+        /// Frame after the last one.
+        end: usize,
+        /// Number of poses.
+        count: usize,
+    },
+    /// A part of a cycle.
+    #[error(
+        "a part of a cycle does not repeat: take all of its {count} poses, or make it no cycle (cyclic=False)"
+    )]
+    PartOfCycle {
+        /// Number of poses.
+        count: usize,
+    },
     /// The caller cancelled the simulation.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

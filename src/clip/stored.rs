@@ -27,6 +27,8 @@ use std::sync::{Arc, RwLock};
 
 /// Kind of the file.
 const FILE_KIND: &str = "clip";
+/// Kind of the bytes of a clip beside its body.
+const PART_KIND: &str = "clip-of-body";
 
 /// All of a clip. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
@@ -83,18 +85,41 @@ impl Clip {
     /// # Errors
     /// [`StoreError`]; a clip that the caller is extending.
     pub fn save(&self, path: &Path) -> Result<(), StoreError> {
-        let saved = self.with_stored(|stored| store::save(path, FILE_KIND, &stored));
-        saved.unwrap_or_else(|in_use| {
-            Err(StoreError::Unwritable {
-                path: path.to_owned(),
-                what: in_use.to_string(),
-            })
+        let body = self.presenter.surfaces();
+        let saved = self.with_stored(body, |stored| store::save(path, FILE_KIND, &stored));
+        saved.unwrap_or_else(|in_use| Err(refuse_busy(path, &in_use)))
+    }
+
+    /// Returns the bytes of the clip without its body, for [`from_bytes`](Self::from_bytes).
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.with_stored((), |stored| store::to_bytes(name, PART_KIND, &stored));
+        bytes.unwrap_or_else(|in_use| Err(refuse_busy(name, &in_use)))
+    }
+
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes), with the body.
+    ///
+    /// # Errors
+    /// [`StoreError`]: other bytes, another version, damaged, another body.
+    pub fn from_bytes(
+        name: &Path,
+        bytes: &[u8],
+        body: CarriedSurfaces,
+    ) -> Result<Self, StoreError> {
+        let stored: StoredClip<'_, ()> = store::from_bytes(name, PART_KIND, bytes)?;
+        let clip = stored.with_body(body).into_clip();
+        clip.map_err(|what| StoreError::Damaged {
+            path: name.to_owned(),
+            what,
         })
     }
 
-    fn with_stored<T>(
+    fn with_stored<T, B>(
         &self,
-        work: impl FnOnce(StoredClip<'_, &CarriedSurfaces>) -> T,
+        body: B,
+        work: impl FnOnce(StoredClip<'_, B>) -> T,
     ) -> Result<T, LockError> {
         // Extending changes both the run and the frames.
         let run = self.run.lock()?;
@@ -106,7 +131,7 @@ impl Clip {
             )
         };
         Ok(work(StoredClip {
-            body: self.presenter.surfaces(),
+            body,
             membership: Cow::Borrowed(&self.membership),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings.clone(),
@@ -136,6 +161,30 @@ impl<'de> Deserialize<'de> for LoadedClip {
         let stored = StoredClip::<CarriedSurfaces>::deserialize(deserializer)?;
         let clip = stored.into_clip().map_err(serde::de::Error::custom)?;
         Ok(Self(clip))
+    }
+}
+
+impl<'a> StoredClip<'a, ()> {
+    fn with_body<B>(self, body: B) -> StoredClip<'a, B> {
+        StoredClip {
+            body,
+            membership: self.membership,
+            modal: self.modal,
+            settings: self.settings,
+            contact: self.contact,
+            frames: self.frames,
+            run: self.run,
+            loop_gap: self.loop_gap,
+            texts: self.texts,
+        }
+    }
+}
+
+/// Returns the error of a clip that the caller is extending.
+fn refuse_busy(path: &Path, in_use: &LockError) -> StoreError {
+    StoreError::Unwritable {
+        path: path.to_owned(),
+        what: in_use.to_string(),
     }
 }
 

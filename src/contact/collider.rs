@@ -12,6 +12,7 @@ use crate::surface::{Surface, TriangleRole};
 use crate::{Mat3, Vec3};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Something that flesh collides with.
@@ -185,6 +186,24 @@ impl Collider {
             PreparedMotion::Still => None,
             PreparedMotion::Rigid(all) => Some(all.len()),
             PreparedMotion::Deforming(all) => Some(all.len()),
+        }
+    }
+
+    /// Returns the same collider with the part of its motion in a range of poses; a motion that ends before goes on as it would.
+    pub fn part(&self, poses: &Range<usize>) -> Self {
+        let at = |count: usize| poses.clone().map(move |i| i.min(count.saturating_sub(1)));
+        let motion = match &self.motion {
+            PreparedMotion::Still => PreparedMotion::Still,
+            PreparedMotion::Rigid(all) => {
+                PreparedMotion::Rigid(at(all.len()).map(|i| all[i]).collect())
+            }
+            PreparedMotion::Deforming(all) => {
+                PreparedMotion::Deforming(at(all.len()).map(|i| all[i].clone()).collect())
+            }
+        };
+        Self {
+            motion,
+            ..self.clone()
         }
     }
 

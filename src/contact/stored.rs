@@ -2,9 +2,9 @@
 //! Settings of contact as plain data, for files.
 
 use super::collider::StoredCollider;
-use super::{Contact, ContactError, ContactPoint, ContactSettings};
+use super::{Collider, Contact, ContactError, ContactPoint, ContactSettings};
 use crate::range::{all_storable, is_storable};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -41,6 +41,19 @@ impl<'a> StoredContact<'a> {
             options: self.options,
             regions: self.regions.map(|r| Arc::from(r.into_owned())),
         })
+    }
+}
+
+impl Serialize for Collider {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_stored().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Collider {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = StoredCollider::deserialize(deserializer)?;
+        stored.into_collider().map_err(serde::de::Error::custom)
     }
 }
 

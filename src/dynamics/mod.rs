@@ -104,7 +104,7 @@ pub use pins::{DroppedPin, Pin, PinId, PinPoint, independent_vertices};
 pub use scene::Scene;
 pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;
-pub use softness::{soft_body, soften, softness, softness_factors, young_of_softness};
+pub use softness::{resoften, soft_body, soften, softness, softness_factors, young_of_softness};
 pub use stiffness::PosedStiffness;
 pub use tracks::Tracks;
 

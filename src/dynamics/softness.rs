@@ -16,6 +16,7 @@
 use super::SimulationError;
 use super::damping::deflections;
 use crate::body::{Body, BodyError, BodySettings};
+use crate::progress::Progress;
 use std::sync::Arc;
 
 /// Displacement at the middle of the dial, relative to the body's size.
@@ -91,6 +92,26 @@ pub fn soft_body(
     Ok(body.with_young(young_of_softness(&unpainted, dial)?)?)
 }
 
+/// Makes a body again with the softness of a dial between 0 and 1: the same bits as [`soft_body`] of the surface, skeleton, lattice, material and
+/// settings it was made of. Factors of [`Body::with_cell_stiffness`] stay; any other change of the stiffness is overruled.
+///
+/// # Errors
+/// The errors of [`soft_body`]; a body of which bones were freed.
+pub fn resoften(
+    body: &Arc<Body>,
+    dial: f64,
+    progress: &dyn Progress,
+) -> Result<Body, SimulationError> {
+    check_dial(dial)?;
+    let recipe = body.recipe().ok_or(BodyError::NoRecipe)?;
+    let build = |settings: &BodySettings| body.rebuilt(recipe.material, settings, progress);
+    let mut made = soft_body(build, &recipe.settings, dial)?;
+    for factors in &recipe.cell_stiffness {
+        made = made.with_cell_stiffness(factors)?;
+    }
+    Ok(made)
+}
+
 /// Returns the Young's modulus before paint, Pa, at which a body has the softness of a dial between 0 and 1. A body without free flesh
 /// keeps its own.
 ///
@@ -158,13 +179,7 @@ pub fn soften(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
 
 /// Returns the factor on a body's stiffness that gives it the softness of a dial between 0 and 1.
 fn stiffness_factor(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
-    if !(0.0..=1.0).contains(&dial) {
-        return Err(SimulationError::Setting {
-            what: "softness",
-            range: "between 0 (firm) and 1 (soft)",
-            value: dial,
-        });
-    }
+    check_dial(dial)?;
     let mut all = surface_displacements(body)?;
     let (mut thick, mut share) = (f64::INFINITY, 1.0);
     if let Some(map) = body.flesh() {
@@ -187,6 +202,17 @@ fn stiffness_factor(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError>
         measured / wanted
     } else {
         1.0
+    })
+}
+
+fn check_dial(dial: f64) -> Result<(), SimulationError> {
+    if (0.0..=1.0).contains(&dial) {
+        return Ok(());
+    }
+    Err(SimulationError::Setting {
+        what: "softness",
+        range: "between 0 (firm) and 1 (soft)",
+        value: dial,
     })
 }
 
@@ -241,6 +267,48 @@ mod tests {
         let first = |body: &Body| body.blocks().iter().next().unwrap().stiffness[0].trace();
         let ratio = first(&painted) / first(&plain);
         assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
+    }
+
+    /// A body made again with another softness has the bits of one made so from the beginning, with and without paint, read from a file or not.
+    #[test]
+    fn resoftened_equals_built() {
+        use crate::body::fixture::BarOptions;
+        use crate::store::{from_bytes, to_bytes};
+        use std::path::Path;
+        let bar = BarOptions::default().build();
+        let painted = BodySettings {
+            stiffness: Some(vec![1.7; bar.surface().vertices().len()]),
+            ..BodySettings::default()
+        };
+        let factors: Vec<f64> = (0..bar.lattice().cells().len())
+            .map(|cell| 1.0 + cell as f64 / 7.0)
+            .collect();
+        for settings in [BodySettings::default(), painted] {
+            let made = |dial| {
+                let parts = (bar.surface(), bar.skeleton(), bar.lattice());
+                let (material, quiet) = (bar.material(), &crate::progress::Silent);
+                let build = |settings: &BodySettings| {
+                    Body::new(parts.0, parts.1, parts.2, material, settings, quiet)
+                };
+                soft_body(build, &settings, dial).unwrap()
+            };
+            let tense = |body: Body| body.with_cell_stiffness(&factors).unwrap();
+            let name = Path::new("a body");
+            let bytes = |body: &Body| to_bytes(name, "body", body).unwrap();
+            let first = Arc::new(tense(made(0.3).with_young(1234.5).unwrap()));
+            let read: Body = from_bytes(name, "body", &bytes(&first)).unwrap();
+            let wanted = bytes(&tense(made(0.8)));
+            for body in [first, Arc::new(read)] {
+                let again = resoften(&body, 0.8, &crate::progress::Silent).unwrap();
+                assert!(bytes(&again) == wanted);
+            }
+        }
+        let freed = Arc::new(bar.with_free_bones(&[1]).unwrap());
+        let quiet = &crate::progress::Silent;
+        assert!(resoften(&freed, 0.5, quiet).is_err());
+        for dial in [-0.1, 1.1, f64::NAN] {
+            assert!(resoften(&bar, dial, quiet).is_err());
+        }
     }
 
     /// Nine of ten vertices yield no more than the dial demands.

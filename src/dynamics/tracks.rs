@@ -4,7 +4,8 @@
 use super::{Method, SimulationError};
 use crate::Vec3;
 use crate::body::STIFFNESS_FACTORS;
-use crate::force_fields::ForceField;
+use crate::force_fields::{ForceField, part_of_track};
+use std::ops::Range;
 
 /// Largest acceleration of gravity, m/s², as in the settings.
 const MAX_GRAVITY: f64 = 1e6;
@@ -84,6 +85,20 @@ impl Tracks {
             }
         }
         Ok(())
+    }
+
+    /// Returns the tracks of some of the frames of a clip of `fps` frames per second.
+    #[must_use]
+    pub fn part(&self, frames: &Range<usize>, fps: f64) -> Self {
+        Self {
+            fields: self
+                .fields
+                .iter()
+                .map(|field| field.part(frames, fps))
+                .collect(),
+            gravity: part_of_track(&self.gravity, frames),
+            stiffness: part_of_track(&self.stiffness, frames),
+        }
     }
 
     /// Returns gravity at a frame; `None`: that of the settings.

@@ -144,6 +144,17 @@ impl Elements {
             })
     }
 
+    /// Returns whether stored elements without details fit themselves and `nodes` nodes.
+    pub(crate) fn is_consistent(&self, nodes: usize) -> bool {
+        let starts = &self.corner_starts;
+        starts.first() == Some(&0)
+            && starts.windows(2).all(|s| s[0] <= s[1])
+            && starts
+                .last()
+                .is_some_and(|&s| s as usize == self.corners.len())
+            && self.fits((nodes, nodes), self.all_corners())
+    }
+
     /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes
@@ -173,7 +184,7 @@ impl Elements {
     }
 
     /// Returns the nodes of each element in order.
-    pub fn all_corners(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn all_corners(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         (0..self.len()).map(|e| self.corners(e))
     }
 

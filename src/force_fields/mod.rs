@@ -32,6 +32,7 @@ pub(crate) use evaluate::FieldState;
 use crate::range::is_position;
 use nalgebra::Isometry3;
 use noise::noise_1d;
+use std::ops::Range;
 
 /// Changes of the strength per second that `noise` makes; an animator's gust, slower than the swing of flesh.
 pub const NOISE_RATE: f64 = 2.0;
@@ -252,6 +253,16 @@ fn entry_at<T>(track: &[T], frame: usize) -> Option<&T> {
     track.get(frame).or(track.last())
 }
 
+/// Returns the entries of some of the frames; a track of one entry stays.
+pub(crate) fn part_of_track<T: Clone>(track: &[T], frames: &Range<usize>) -> Vec<T> {
+    let end = frames.end.min(track.len());
+    let start = frames.start.min(end.saturating_sub(1));
+    match track.len() {
+        0 | 1 => track.to_vec(),
+        _ => track[start..end].to_vec(),
+    }
+}
+
 impl ForceField {
     /// Creates a field of strength 1 at the origin, whose axis is z.
     pub fn new(kind: FieldKind) -> Self {
@@ -347,6 +358,20 @@ impl ForceField {
             }
         }
         Ok(())
+    }
+
+    /// Returns the field at some of the frames of a clip of `fps` frames per second, its noise included.
+    #[must_use]
+    pub fn part(&self, frames: &Range<usize>, fps: f64) -> Self {
+        Self {
+            start: self.start + frames.start as f64 / fps,
+            places: part_of_track(&self.places, frames),
+            numbers: self
+                .numbers
+                .each_ref()
+                .map(|values| part_of_track(values, frames)),
+            ..self.clone()
+        }
     }
 
     /// Returns place and numbers at a frame of a clip of `fps` frames per second, the noise of that time included.

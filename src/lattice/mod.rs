@@ -52,6 +52,7 @@ mod segments;
 mod sew;
 mod shells;
 mod split;
+mod stored;
 mod symmetry;
 mod unit;
 mod vicinity;
@@ -71,6 +72,7 @@ pub(crate) use flesh::{FleshOwnership, NO_CELL};
 pub(crate) use parts::CellParts;
 pub(crate) use sew::LimbCells;
 pub use shells::FaceMesh;
+pub(crate) use stored::StoredLattice;
 pub use symmetry::{MirrorPlane, Symmetry};
 pub(crate) use unit::{UnitCharacter, heading};
 

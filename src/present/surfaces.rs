@@ -60,6 +60,11 @@ impl CarriedSurfaces {
         Self::from_list(body, self.list())
     }
 
+    /// Returns whether this is the same list of surfaces, so that one added here is added there.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.all, &other.all)
+    }
+
     /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body

@@ -14,19 +14,19 @@ use super::present::{DisplayArguments, SurfaceView, posed_snapshot};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use super::{elasticity, twist};
+use super::{elasticity, known_bodies, twist};
 use crate::body::{Body, BodyError, BodySettings};
 use crate::dynamics::{self, SimulationSettings, soft_body};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::progress::Progress;
 use crate::skeleton::Skeleton;
-use crate::store;
+use crate::store::{self, StoreError};
 use crate::surface::Surface;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use std::path::PathBuf;
+use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
@@ -39,7 +39,7 @@ const USUAL_SIZES: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// - `region_weights[n,b]`, `settings` and further keywords: a `BodySettings`, and settings by name that replace its own.
 ///
 /// Raises InputError, Cancelled.
-#[pyclass(name = "Body", module = "thew", frozen)]
+#[pyclass(name = "Body", module = "thew", frozen, weakref)]
 pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
 
 impl PyBody {
@@ -52,6 +52,38 @@ impl PyBody {
     /// Wraps softer or firmer flesh of this body, which carries the same surfaces.
     fn with_flesh(&self, body: Body) -> Self {
         Self::from_surfaces(self.1.with_body(Arc::new(body)))
+    }
+
+    /// Returns the Python object of a body with its carried surfaces: the one that there is, or a new one. Shots and clips of one body have one
+    /// object, so that it is pickled once with all of them.
+    pub(super) fn shared(py: Python<'_>, surfaces: &CarriedSurfaces) -> PyResult<Py<Self>> {
+        let same = |known: &Self| known.1.is_same(surfaces);
+        match known_bodies::find(py, same) {
+            Some(body) => Ok(body),
+            None => {
+                let body = Bound::new(py, Self::from_surfaces(surfaces.clone()))?;
+                body.get().remember(&body)?;
+                Ok(body.unbind())
+            }
+        }
+    }
+
+    /// Returns the Python object of a body with any carried surfaces.
+    pub(super) fn of_flesh(py: Python<'_>, body: &Arc<Body>) -> PyResult<Py<Self>> {
+        match known_bodies::find(py, |known| Arc::ptr_eq(&known.0, body)) {
+            Some(body) => Ok(body),
+            None => Self::shared(py, &CarriedSurfaces::from(body.clone())),
+        }
+    }
+
+    /// Makes the Python object of this body the one that [`shared`](Self::shared) returns while it lives.
+    pub(super) fn remember(&self, object: &Bound<'_, Self>) -> PyResult<()> {
+        let py = object.py();
+        if known_bodies::find(py, |known| known.1.is_same(&self.1)).is_none() {
+            let weak = PyWeakrefReference::new(object)?.unbind();
+            known_bodies::remember(weak);
+        }
+        Ok(())
     }
 
     /// Borrows the carried surfaces, shared with everything that shows them.
@@ -542,6 +574,19 @@ impl PyBody {
             self.0.node_count(),
             self.0.volume()
         )
+    }
+}
+
+impl PyBody {
+    /// Returns the bytes of the body's file.
+    pub(super) fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
+        store::to_bytes(name, BODY_FILE_KIND, &self.1)
+    }
+
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
+    pub(super) fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
+        let surfaces = store::from_bytes::<CarriedSurfaces>(name, BODY_FILE_KIND, bytes)?;
+        Ok(Self::from_surfaces(surfaces))
     }
 }
 

@@ -64,6 +64,18 @@ impl PyClip {
         }
     }
 
+    /// Takes a clip that was read, with the rigs and warnings in its texts.
+    pub(super) fn from_clip(clip: Clip) -> PyResult<Self> {
+        let text = |name| clip.texts().get(name);
+        let rigs =
+            text(shot::RIGS_TEXT).map(|text| rig::parse_rigs("the clip's list of rigs", text));
+        let rigs = rigs.transpose().map_err(IntoPy::into_py)?;
+        let rigs = rigs.unwrap_or_default().into_iter().map(Arc::new).collect();
+        let warnings = text(shot::WARNINGS_TEXT)
+            .map_or(Vec::new(), |text| text.lines().map(str::to_owned).collect());
+        Ok(Self::new(clip, rigs, warnings))
+    }
+
     pub(super) fn clip(&self) -> &Arc<Clip> {
         &self.clip
     }
@@ -270,15 +282,7 @@ impl PyClip {
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         run_detached(py, || {
-            let clip = Clip::load(&path).map_err(IntoPy::into_py)?;
-            let text = |name| clip.texts().get(name);
-            let rigs =
-                text(shot::RIGS_TEXT).map(|text| rig::parse_rigs("the clip's list of rigs", text));
-            let rigs = rigs.transpose().map_err(IntoPy::into_py)?;
-            let rigs = rigs.unwrap_or_default().into_iter().map(Arc::new).collect();
-            let warnings = text(shot::WARNINGS_TEXT)
-                .map_or(Vec::new(), |text| text.lines().map(str::to_owned).collect());
-            Ok(Self::new(clip, rigs, warnings))
+            Self::from_clip(Clip::load(&path).map_err(IntoPy::into_py)?)
         })
     }
 
@@ -290,8 +294,8 @@ impl PyClip {
 
     /// Body that moves.
     #[getter]
-    fn body(&self) -> PyBody {
-        PyBody::from_surfaces(self.clip.surfaces().clone())
+    fn body(&self, py: Python<'_>) -> PyResult<Py<PyBody>> {
+        PyBody::shared(py, self.clip.surfaces())
     }
 
     /// Names of the bodies that `contacts` count, by their numbers: those of its scene, or its own alone. Empty if they have no names.

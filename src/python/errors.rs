@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of the modules as Python exceptions. The classes live in `thew._errors`, as each has two bases.
 
-use super::process;
+use super::{process, threads};
 use crate::bake::BakeError;
 use crate::body::BodyError;
 use crate::clip::ClipError;
@@ -342,6 +342,7 @@ pub(super) fn run_detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
+    threads::prepare(py)?;
     py.detach(|| process::run_parallel(|| guard_panics(work), || ()))
 }
 

@@ -30,6 +30,7 @@ mod fit;
 mod force_field;
 mod guide;
 mod keyframes;
+mod known_bodies;
 mod lattice;
 mod lattice_by_hand;
 mod material;
@@ -37,6 +38,7 @@ mod modal;
 mod mrep;
 mod muscle;
 mod nonlinear;
+mod pickling;
 mod pins;
 mod pose_fit;
 mod present;
@@ -59,6 +61,7 @@ mod surface;
 mod surface_fit;
 mod template;
 mod tets;
+mod threads;
 mod twist;
 
 use pyo3::prelude::*;
@@ -148,6 +151,10 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::format_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(rig::parse_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(pickling::pickle_parts, m)?)?;
+    m.add_function(wrap_pyfunction!(pickling::restore_pickled, m)?)?;
+    m.add_function(wrap_pyfunction!(threads::set_threads, m)?)?;
+    m.add_function(wrap_pyfunction!(threads::thread_count, m)?)?;
     m.add_class::<surface_fit::PySurfaceFitReport>()?;
     m.add_function(wrap_pyfunction!(surface_fit::py_fit_surface, m)?)?;
     Ok(())

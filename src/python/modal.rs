@@ -2,8 +2,8 @@
 //! Bindings of `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
 
 use super::arrays::{
-    WholeNumber, as_array, from_points, kind_of, optional_real, read_finite_points, read_floats,
-    read_integers, read_vector, real, text,
+    WholeNumber, as_array, from_points, kind_of, optional_real, read, read_finite_points,
+    read_floats, read_integers, read_vector, real, text,
 };
 use super::body::PyBody;
 use super::errors::{IntoPy, input_error, run_detached, run_locked, warn};
@@ -21,6 +21,7 @@ use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Vibration modes of a body, mass-orthonormal, by ascending frequency [choi2003, §3.2]; immutable.
@@ -173,6 +174,22 @@ impl PyModes {
     fn first(&self, count: WholeNumber) -> PyResult<Self> {
         let first = self.0.lowest_modes(count.0).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(first)))
+    }
+
+    /// Writes the modes to a file: versioned, checksummed, whole or not at all. With them it holds the body of flesh, or the lattice of
+    /// the tetrahedra. Raises StorageError.
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
+        run_detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
+    }
+
+    /// Reads modes that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
+    /// the disk.
+    #[staticmethod]
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
+        run_detached(py, || {
+            let read = Modes::load(&path).map_err(IntoPy::into_py)?;
+            Ok(Self(Arc::new(read)))
+        })
     }
 
     /// True if a count of the eigenvalues below a bound agrees with those found, so that no mode is missing.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Work in processes that were forked.
+//! Work on other threads than that of the call: in processes that were forked, and with another number of threads than at first.
 //!
 //! A fork copies one thread. The threads that share work in the parent do not exist in the child, which would wait for them for ever. A
 //! child's work therefore runs on threads of its own, while the calling thread waits and looks out for signals.
 
 use super::errors::internal_error;
+use crate::threads::{CallPool, pool_of_call};
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Interval at which the calling thread looks out for signals.
@@ -24,23 +24,30 @@ pub(super) fn record_home() {
     HOME_PROCESS.store(process::id(), Ordering::Relaxed);
 }
 
-/// Runs parallel work. In a forked child `watch` is called again and again meanwhile, on the thread of the call.
+/// Runs parallel work. While it runs on other threads, `watch` is called again and again on the thread of the call.
 pub(super) fn run_parallel<T: Send>(
     work: impl FnOnce() -> PyResult<T> + Send,
     watch: impl Fn(),
 ) -> PyResult<T> {
-    let home = process::id() == HOME_PROCESS.load(Ordering::Relaxed);
-    if home || rayon::current_thread_index().is_some() {
+    if rayon::current_thread_index().is_some() {
         return work();
     }
+    let home = process::id() == HOME_PROCESS.load(Ordering::Relaxed);
+    let call = pool_of_call(home).map_err(internal_error)?;
+    let Some(pool) = call.as_ref().and_then(CallPool::pool) else {
+        return work();
+    };
     let (mut work, mut result) = (Some(work), None);
-    run_on_pool(&mut || result = work.take().map(|work| work()), &watch)?;
+    run_on_pool(
+        pool,
+        &mut || result = work.take().map(|work| work()),
+        &watch,
+    );
     result.unwrap_or_else(|| Err(internal_error("a thread ended without a result".into())))
 }
 
-/// Runs work on the process's own threads. It is not generic, so that one compiled copy serves all kinds of work.
-fn run_on_pool(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()> {
-    let pool = process_pool().map_err(internal_error)?;
+/// Runs work on the threads of a pool. It is not generic, so that one compiled copy serves all kinds of work.
+fn run_on_pool(pool: &ThreadPool, work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) {
     let (done, waiting) = sync_channel(1);
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
@@ -52,20 +59,4 @@ fn run_on_pool(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()
             watch();
         }
     });
-    Ok(())
-}
-
-/// Returns the threads of this process.
-fn process_pool() -> Result<&'static ThreadPool, String> {
-    static POOLS: Mutex<Vec<(u32, &'static ThreadPool)>> = Mutex::new(Vec::new());
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let me = process::id();
-    if let Some((_, pool)) = pools.iter().find(|(process, _)| *process == me) {
-        return Ok(pool);
-    }
-    let pool = ThreadPoolBuilder::new().build();
-    // Never dropped: a child of this process would end threads that it does not have.
-    let pool: &'static ThreadPool = Box::leak(Box::new(pool.map_err(|e| e.to_string())?));
-    pools.push((me, pool));
-    Ok(pool)
 }

@@ -2,7 +2,7 @@
 //! Progress that calls a Python callable. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
 
 use super::errors::{IntoPy, guard_panics};
-use super::process;
+use super::{process, threads};
 use crate::exclusive::Exclusive;
 use crate::progress::Progress;
 use pyo3::prelude::*;
@@ -56,6 +56,7 @@ pub(super) fn with_progress<T: Send>(
     callable: Option<Py<PyAny>>,
     work: impl FnOnce(&dyn Progress) -> PyResult<T> + Send,
 ) -> PyResult<T> {
+    threads::prepare(py)?;
     let reporter = PyReporter {
         callable,
         error: Mutex::new(None),

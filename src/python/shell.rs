@@ -2,7 +2,7 @@
 //! Bindings of `thew.Shell`.
 
 use super::arrays::{
-    from_points, optional_real, read_floats, read_nodal, read_points, read_triangles, real,
+    from_points, optional_real, read, read_floats, read_nodal, read_points, read_triangles, real,
 };
 use super::csr::{Csr, scipy_arrays};
 use super::errors::{IntoPy, input_error, run_detached};
@@ -13,6 +13,7 @@ use crate::solve::NodeMatrix;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
@@ -151,6 +152,21 @@ impl PyShell {
             relaxed.map_err(IntoPy::into_py)
         })?;
         Ok(from_points(x.py(), &relaxed.positions))
+    }
+
+    /// Writes the shell to a file: versioned, checksummed, whole or not at all. Raises StorageError.
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
+        run_detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
+    }
+
+    /// Reads a shell that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
+    /// the disk.
+    #[staticmethod]
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
+        run_detached(py, || {
+            let read = Shell::load(&path).map_err(IntoPy::into_py)?;
+            Ok(Self(Arc::new(read)))
+        })
     }
 
     /// Returns the findings about the mesh, one sentence each: slivers, edges of more than two triangles, loose parts.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Shot`.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, name_argument};
 use super::arrays::{
     List, from_points, from_poses, integer, read, read_count, read_poses, real, text,
 };
@@ -25,7 +25,8 @@ use crate::shot::{RIGS_TEXT, Shot, ShotModes, WARNINGS_TEXT};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyRange, PyRangeMethods, PySlice, PySliceMethods, PyTuple};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -126,8 +127,8 @@ impl PyShot {
 
     /// Body that is to move.
     #[getter]
-    fn body(&self) -> PyBody {
-        PyBody::from_surfaces(self.0.surfaces.clone())
+    fn body(&self, py: Python<'_>) -> PyResult<Py<PyBody>> {
+        PyBody::shared(py, &self.0.surfaces)
     }
 
     /// Name of the body.
@@ -249,28 +250,37 @@ impl PyShot {
     }
 
     /// Returns another shot with some arguments of `Shot` changed: `shot.replace(poses=poses, rate=480.0)`. All others are as their
-    /// properties here: damping stays the number that it had become, also for another body. `copy.replace` does the same from Python 3.13
-    /// on. Raises as `Shot` does.
+    /// properties here; damping that was left to the body is that of a new one. The result equals a shot made with these values, to the bit. In
+    /// addition:
+    ///
+    /// - `softness`: a dial, 0 to 1. The body is made again from all it was made of, as `Body` does with this softness, and other changes of its
+    ///   stiffness than `with_cell_stiffness` are overruled. Modes given as such become their number.
+    /// - `frames`: a range or slice of the poses, `range(10, 50)`, with their controls, pins, cuts and motion of colliders. The run-in leads
+    ///   to the first of them.
+    ///
+    /// `copy.replace` does the same from Python 3.13 on. Raises as `Shot` does, and Cancelled.
     #[pyo3(signature = (**changes))]
     fn replace<'py>(
         slf: &Bound<'py, Self>,
         changes: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let given = PyDict::new(py);
+        let changes = changes.map_or_else(|| Ok(PyDict::new(py)), |changes| changes.copy())?;
+        let shot = change_body_and_frames(py, slf.get().0.clone(), &changes)?;
+        let settings = PySimulationSettings(shot.settings_as_given());
+        let (base, given) = (Bound::new(py, Self(shot))?, PyDict::new(py));
         for name in ARGUMENT_NAMES {
-            given.set_item(name, slf.getattr(name)?)?;
+            given.set_item(name, base.getattr(name)?)?;
         }
-        if let Some(changes) = changes {
-            // Modes belong to one method alone.
-            if changes.contains("method")? && !changes.contains("modes")? {
-                given.set_item("modes", py.None())?;
-            }
-            if changes.contains("gravity")? && !changes.contains("gravities")? {
-                given.set_item("gravities", py.None())?;
-            }
-            given.update(changes.as_mapping())?;
+        given.set_item("settings", Bound::new(py, settings)?)?;
+        // Modes belong to one method alone.
+        if changes.contains("method")? && !changes.contains("modes")? {
+            given.set_item("modes", py.None())?;
         }
+        if changes.contains("gravity")? && !changes.contains("gravities")? {
+            given.set_item("gravities", py.None())?;
+        }
+        given.update(changes.as_mapping())?;
         py.get_type::<Self>().call((), Some(&given))
     }
 
@@ -318,10 +328,75 @@ impl PyShot {
     }
 }
 
+/// Takes those changes that are no arguments of `Shot`, with the body that they change, out of `changes`, and returns the shot with them.
+fn change_body_and_frames(
+    py: Python<'_>,
+    mut shot: Shot,
+    changes: &Bound<'_, PyDict>,
+) -> PyResult<Shot> {
+    let take = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        let value = changes.get_item(name)?;
+        if value.is_some() {
+            changes.del_item(name)?;
+        }
+        Ok(value.filter(|value| !value.is_none()))
+    };
+    let (frames, softness) = (take("frames")?, take("softness")?);
+    if let Some(frames) = frames {
+        if changes.contains("poses")? {
+            return Err(input_error(
+                "frames are a part of the shot's own poses: give either these or other poses",
+            ));
+        }
+        if let Some(cyclic) = changes.get_item("cyclic")? {
+            shot.settings.cyclic = cyclic.extract()?;
+        }
+        let frames = read_range(&frames, shot.poses.len())?;
+        shot = shot.part(&frames).map_err(IntoPy::into_py)?;
+    }
+    if let Some(softness) = softness {
+        let dial = real(&softness).map_err(|error| name_argument(py, "softness", error))?;
+        if let Some(body) = take("body")? {
+            shot.surfaces = body.extract::<Py<PyBody>>()?.get().surfaces().clone();
+        }
+        shot = with_progress(py, None, |progress| {
+            shot.with_softness(dial, progress).map_err(IntoPy::into_py)
+        })?;
+    }
+    Ok(shot)
+}
+
+/// Reads a range of `count` poses.
+fn read_range(given: &Bound<'_, PyAny>, count: usize) -> PyResult<Range<usize>> {
+    let refused = || {
+        let shown = given
+            .repr()
+            .map_or_else(|_| String::new(), |s| s.to_string());
+        input_error(format!(
+            "frames: expected a range of the shot's {count} poses in steps of 1, such as range(10, 50) or slice(10, None), not {shown}"
+        ))
+    };
+    let (start, stop, step) = if let Ok(range) = given.cast::<PyRange>() {
+        (range.start()?, range.stop()?, range.step()?)
+    } else if let Ok(slice) = given.cast::<PySlice>() {
+        let indices = slice.indices(count as isize)?;
+        (indices.start, indices.stop, indices.step)
+    } else {
+        return Err(refused());
+    };
+    let whole = |number: isize| usize::try_from(number).map_err(|_| refused());
+    if step != 1 {
+        return Err(refused());
+    }
+    Ok(whole(start)?..whole(stop)?)
+}
+
 /// Reads a shot without name and notes from the arguments of a call.
 pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> {
     let body = given.require("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
-    let body = body.get();
+    let object = body.bind(py);
+    let body = object.get();
+    body.remember(object)?;
     let poses = given.require("poses", |p| Ok(p.clone()))?;
     let rigs = given.take("rigs", List::from_object)?;
     let controls = given.take("controls", |c| Ok(c.clone()))?;
@@ -381,14 +456,9 @@ pub(super) fn shot_from_poses(
     poses: &Bound<'_, PyAny>,
     settings: ClipSettings,
 ) -> PyResult<Shot> {
-    let simulation = settings.simulation.clone();
-    let simulation = run_detached(py, || simulation.for_body(&body.0).map_err(IntoPy::into_py))?;
-    let settings = ClipSettings {
-        simulation,
-        ..settings
-    };
     let poses = self::read_poses(poses, body.0.skeleton().len())?;
-    Ok(Shot::new(body.surfaces().clone(), poses, settings))
+    let shot = Shot::new(body.surfaces().clone(), poses, settings);
+    run_detached(py, || shot.with_damping_of_body().map_err(IntoPy::into_py))
 }
 
 /// Adds rigs and their controls to a shot.

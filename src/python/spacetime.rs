@@ -7,7 +7,7 @@ use super::arrays::{
     read_integers, read_vector, real,
 };
 use super::body::PyBody;
-use super::errors::{IntoPy, input_error};
+use super::errors::{IntoPy, input_error, run_detached, run_locked};
 use super::keyframes::{self, Pace, Paces, PySpacetimeSettings};
 use super::material::PyMaterial;
 use super::progress::with_progress;
@@ -21,6 +21,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A motion through keyframes with the least acting force [hildebrandt2012].
@@ -41,6 +42,16 @@ pub(super) struct PySpacetime {
 
 /// Two arrays of numbers.
 type ArrayPair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+
+impl PySpacetime {
+    /// Takes a motion.
+    pub(super) fn new_of(motion: Spacetime) -> Self {
+        Self {
+            nodes: motion.node_count(),
+            motion: Arc::new(Exclusive::new(motion)),
+        }
+    }
+}
 
 pub(super) fn read_times(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     // `real` alone would take an array of one number, too.
@@ -122,9 +133,22 @@ impl PySpacetime {
             Spacetime::new(body, keyframes, times, settings, &options, progress)
                 .map_err(IntoPy::into_py)
         })?;
-        Ok(Self {
-            motion: Arc::new(Exclusive::new(motion)),
-            nodes,
+        Ok(Self::new_of(motion))
+    }
+
+    /// Writes the motion with its body to a file, with all its changes: versioned, checksummed, whole or not at all. Raises StorageError.
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
+        run_locked(py, &self.motion, |motion| motion.save(&path))
+    }
+
+    /// Reads a motion that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
+    /// the disk.
+    #[staticmethod]
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
+        run_detached(py, || {
+            Spacetime::load(&path)
+                .map(Self::new_of)
+                .map_err(IntoPy::into_py)
         })
     }
 

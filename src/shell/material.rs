@@ -5,7 +5,7 @@ use super::ShellError;
 use crate::range::is_sound;
 
 /// One number for the whole shell, or one per vertex.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum ShellParameter {
     /// A uniform value.
     Even(f64),
@@ -74,7 +74,7 @@ impl ShellParameter {
 }
 
 /// Stiffnesses and density of a shell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ShellMaterial {
     /// Stiffness against changes of edge lengths, `k_L`: energy per length, at a unit of one.
     pub stretching: ShellParameter,

@@ -40,6 +40,7 @@ mod relax;
 mod rest;
 mod size;
 mod slots;
+mod stored;
 mod sums;
 mod term;
 #[cfg(test)]

@@ -28,6 +28,7 @@
 //! lattice. A machine reads nothing but the file, and all machines compute the same bits.
 
 mod follow;
+mod part;
 mod restarts;
 mod stored;
 #[cfg(test)]
@@ -81,6 +82,8 @@ pub struct Shot {
     pub restarts: Vec<usize>,
     /// Settings of the simulation.
     pub settings: ClipSettings,
+    /// Whether the mass and the stiffness damping of the settings are those of the body's own, which change with the body.
+    pub damping_of_body: [bool; 2],
     /// Modes of the modal method.
     pub modes: ShotModes,
     /// Contact; `None`: the body passes through itself.
@@ -116,6 +119,7 @@ impl Shot {
             poses,
             restarts: Vec::new(),
             settings,
+            damping_of_body: [false; 2],
             modes: ShotModes::default(),
             contact: None,
             rigs: Vec::new(),

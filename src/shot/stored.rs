@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Kind of the file.
 const FILE_KIND: &str = "shot";
+/// Kind of the bytes of a shot beside its body.
+const PART_KIND: &str = "shot-of-body";
 
 /// All of a shot. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +31,7 @@ struct StoredShot<'a, B> {
     poses: Cow<'a, [Pose]>,
     restarts: Vec<u64>,
     settings: ClipSettings,
+    damping_of_body: [bool; 2],
     contact: Option<StoredContact<'a>>,
     modes: StoredShotModes,
     show: DeformSettings,
@@ -53,20 +56,53 @@ impl Shot {
     /// # Errors
     /// [`StoreError`].
     pub fn save(&self, path: &Path) -> Result<(), StoreError> {
+        store::save(path, FILE_KIND, &self.to_stored(path, &self.surfaces)?)
+    }
+
+    /// Returns the bytes of the shot without its body, for [`from_bytes`](Self::from_bytes).
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
+        store::to_bytes(name, PART_KIND, &self.to_stored(name, ())?)
+    }
+
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes), with the body.
+    ///
+    /// # Errors
+    /// [`StoreError`]: other bytes, another version, damaged, another body.
+    pub fn from_bytes(
+        name: &Path,
+        bytes: &[u8],
+        body: CarriedSurfaces,
+    ) -> Result<Self, StoreError> {
+        let stored: StoredShot<'_, ()> = store::from_bytes(name, PART_KIND, bytes)?;
+        let shot = stored.with_body(body).into_shot();
+        shot.map_err(|what| StoreError::Damaged {
+            path: name.to_owned(),
+            what,
+        })
+    }
+
+    /// Returns the stored form with a body or its place. `path` is for sentences.
+    fn to_stored<B>(&self, path: &Path, body: B) -> Result<StoredShot<'_, B>, StoreError> {
         let unwritable = |what| StoreError::Unwritable {
             path: path.to_owned(),
             what,
         };
         let rigs = format_rigs(&clone_rigs(&self.rigs)).map_err(|e| unwritable(e.to_string()))?;
-        let damped = self
-            .settings
-            .simulation
-            .clone()
-            .for_body(self.surfaces.body());
+        let given = &self.settings.simulation;
+        let [mass, stiffness] = self.damping_of_body;
+        let damping_of_body = [
+            mass || given.mass_damping.is_none(),
+            stiffness || given.stiffness_damping.is_none(),
+        ];
+        let damped = given.clone().for_body(self.surfaces.body());
         let simulation = damped.map_err(|e| unwritable(e.to_string()))?;
-        let stored = StoredShot {
+        Ok(StoredShot {
             name: self.name.clone(),
-            body: &self.surfaces,
+            body,
+            damping_of_body,
             poses: Cow::Borrowed(&self.poses),
             restarts: self.restarts.iter().map(|&r| r as u64).collect(),
             show: simulation.deform_settings(),
@@ -86,8 +122,7 @@ impl Shot {
             controls: self.controls.as_deref().map(Cow::Borrowed),
             pins: Cow::Borrowed(&self.pins),
             texts: self.texts.clone(),
-        };
-        store::save(path, FILE_KIND, &stored)
+        })
     }
 
     /// Reads a shot that [`save`](Self::save) wrote.
@@ -107,6 +142,26 @@ impl<'de> Deserialize<'de> for LoadedShot {
         let stored = StoredShot::<CarriedSurfaces>::deserialize(deserializer)?;
         let shot = stored.into_shot().map_err(serde::de::Error::custom)?;
         Ok(Self(shot))
+    }
+}
+
+impl<'a> StoredShot<'a, ()> {
+    fn with_body<B>(self, body: B) -> StoredShot<'a, B> {
+        StoredShot {
+            body,
+            name: self.name,
+            poses: self.poses,
+            restarts: self.restarts,
+            settings: self.settings,
+            damping_of_body: self.damping_of_body,
+            contact: self.contact,
+            modes: self.modes,
+            show: self.show,
+            rigs: self.rigs,
+            controls: self.controls,
+            pins: self.pins,
+            texts: self.texts,
+        }
     }
 }
 
@@ -177,6 +232,7 @@ impl StoredShot<'_, CarriedSurfaces> {
             surfaces: self.body,
             poses: self.poses.into_owned(),
             settings: self.settings,
+            damping_of_body: self.damping_of_body,
             modes,
             contact,
             rigs: rigs.into_iter().map(Arc::new).collect(),

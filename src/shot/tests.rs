@@ -2,10 +2,11 @@
 //! Shots come back from files and are simulated to the same bits.
 
 use super::*;
-use crate::body::Body;
 use crate::body::fixture::BarOptions;
+use crate::body::{Body, BodySettings};
 use crate::disk::tests::TestFolder;
 use crate::dynamics::{Method, SimulationSettings};
+use crate::force_fields::{FieldKind, ForceField};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
 use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind};
@@ -230,4 +231,143 @@ fn load_refuses_mismatched_parts() {
     store::save(&path, "clip", &1u8).unwrap();
     let e = Shot::load(&path).unwrap_err().to_string();
     assert!(e.contains("holds a clip, not a shot"), "{e}");
+}
+
+/// A part of a shot equals a shot made of these poses alone, with their controls, pins, cuts and the motion of colliders.
+#[test]
+fn part_equals_shot_of_its_poses() {
+    use crate::contact::{Collider, ColliderMotion, Contact};
+    use crate::dynamics::PinPoint;
+    let shape = crate::surface::shapes::cuboid(Vec3::repeat(0.2));
+    let block = Arc::new(crate::surface::Surface::new(shape.vertices, shape.triangles).unwrap());
+    let map = |i: usize| Affine {
+        linear: Mat3::identity(),
+        translation: Vec3::new(0.45 - 0.01 * i as f64, 0.0, 0.9),
+    };
+    let contact = |range: std::ops::Range<usize>| Contact {
+        colliders: vec![Arc::new(
+            Collider::mesh(
+                block.clone(),
+                ColliderMotion::Carried(range.map(map).collect()),
+            )
+            .unwrap(),
+        )],
+        ..Contact::default()
+    };
+    let pin = |range: std::ops::Range<usize>| PinTrack {
+        point: PinPoint::Vertex(0),
+        targets: range
+            .clone()
+            .map(|i| Vec3::new(0.1, 0.001 * i as f64, 0.0))
+            .collect(),
+        strengths: range.map(|i| 0.1 * i as f64).collect(),
+    };
+    let settings = |range: std::ops::Range<usize>| {
+        let mut settings = shot(Method::Hyperelastic).settings;
+        let strengths: Vec<f64> = range.clone().map(|i| 3.0 * i as f64).collect();
+        let mut wind = ForceField::new(FieldKind::Wind).with_number("strength", &strengths);
+        wind.start = range.start as f64 / settings.fps;
+        settings.tracks.fields = vec![wind.with_number("noise", &[1.5])];
+        settings.tracks.gravity = range
+            .map(|i| Vec3::new(0.0, 0.2 * i as f64, -9.0))
+            .collect();
+        settings
+    };
+    let whole = Shot {
+        restarts: vec![1, 3],
+        pins: vec![pin(0..5)],
+        contact: Some(contact(0..5)),
+        settings: settings(0..5),
+        ..shot(Method::Hyperelastic)
+    };
+    let alone = Shot {
+        poses: whole.poses[1..4].to_vec(),
+        controls: Some(whole.controls.as_ref().unwrap()[1..4].to_vec()),
+        restarts: vec![2],
+        pins: vec![pin(1..4)],
+        contact: Some(contact(1..4)),
+        settings: settings(1..4),
+        ..whole.clone()
+    };
+    let part = whole.part(&(1..4)).unwrap();
+    assert_eq!((&part.restarts, &part.pins), (&alone.restarts, &alone.pins));
+    assert_eq!(part.settings.tracks, alone.settings.tracks);
+    let displayed = |shot: &Shot| displayed_positions(&shot.simulate(&Silent).unwrap().0);
+    assert_eq!(displayed(&part), displayed(&alone));
+    for bad in [0..0, 3..3, 2..6, 7..9] {
+        let error = whole.part(&bad).unwrap_err().to_string();
+        assert!(error.contains("5 poses"), "{error}");
+    }
+    let mut cycle = shot(Method::Hyperelastic);
+    cycle.settings.cyclic = true;
+    assert!(
+        cycle
+            .part(&(0..4))
+            .unwrap_err()
+            .to_string()
+            .contains("cycle")
+    );
+    assert!(cycle.part(&(0..5)).is_ok());
+}
+
+/// A shot with another softness equals one of a body made so from the beginning, damping of the body included.
+#[test]
+fn softness_equals_shot_of_softer_body() {
+    let bar = body();
+    let made = |dial| {
+        let parts = (bar.surface(), bar.skeleton(), bar.lattice());
+        let settings = &bar.recipe().unwrap().settings;
+        let build = |settings: &BodySettings| {
+            Body::new(parts.0, parts.1, parts.2, bar.material(), settings, &Silent)
+        };
+        let soft = crate::dynamics::soft_body(build, settings, dial);
+        let settings = ClipSettings::new(24.0, SimulationSettings::default());
+        let shot = Shot::new(Arc::new(soft.unwrap()), poses(4), settings);
+        shot.with_damping_of_body().unwrap()
+    };
+    let folder = TestFolder::new();
+    let path = folder.0.join("shot.thew");
+    made(0.3).save(&path).unwrap();
+    let read = Shot::load(&path).unwrap();
+    assert_eq!(read.damping_of_body, [true; 2]);
+    let wanted = made(0.8);
+    let displayed = |shot: &Shot| displayed_positions(&shot.simulate(&Silent).unwrap().0);
+    for shot in [made(0.3), read] {
+        assert_ne!(displayed(&shot), displayed(&wanted));
+        let soft = shot.with_softness(0.8, &Silent).unwrap();
+        assert_eq!(soft.settings, wanted.settings);
+        assert_eq!(displayed(&soft), displayed(&wanted));
+        assert!(shot.with_softness(1.5, &Silent).is_err());
+    }
+}
+
+/// A shot and its clip come back from bytes beside their body, and bytes that are damaged or of the other kind are refused.
+#[test]
+fn shot_and_clip_come_back_from_bytes() {
+    use std::path::Path;
+    let name = Path::new("a pickled shot");
+    let shot = shot(Method::Hyperelastic);
+    let (clip, _) = shot.simulate(&Silent).unwrap();
+    let (bytes, clip_bytes) = (shot.to_bytes(name).unwrap(), clip.to_bytes(name).unwrap());
+    let again = Shot::from_bytes(name, &bytes, shot.surfaces.clone()).unwrap();
+    assert!(again.surfaces.is_same(&shot.surfaces));
+    let displayed = displayed_positions(&clip);
+    let (twin, _) = again.simulate(&Silent).unwrap();
+    assert_eq!(displayed_positions(&twin), displayed);
+    let clip_again = Clip::from_bytes(name, &clip_bytes, shot.surfaces.clone()).unwrap();
+    assert_eq!(displayed_positions(&clip_again), displayed);
+    for clip in [&clip, &clip_again] {
+        clip.append_alone((&poses(2), None, &[]), false, &Silent)
+            .unwrap();
+    }
+    assert_eq!(displayed_positions(&clip_again), displayed_positions(&clip));
+    for wrong in [&clip_bytes[..], &bytes[..100], &[]] {
+        assert!(Shot::from_bytes(name, wrong, shot.surfaces.clone()).is_err());
+    }
+    let long = BarOptions {
+        cells_along: 9,
+        ..BarOptions::default()
+    };
+    let other = Clip::from_bytes(name, &clip_bytes, long.build().into());
+    assert!(matches!(other, Err(StoreError::Damaged { .. })));
 }

@@ -5,15 +5,19 @@ use super::SpacetimeError;
 use crate::body::Body;
 use crate::elasticity::elements::ElementPiece;
 use crate::elasticity::{Curvature, ElasticModel, Elements, Material};
+use crate::range::{is_position, is_storable};
 use crate::shell::Shell;
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::tets::{MassKind, TetMesh};
 use crate::{Mat3, Vec3};
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A deformable body of nodes.
-pub trait Deformable: Send + Sync {
+pub trait Deformable: Any + Send + Sync {
     /// Returns the rest positions of the nodes.
     fn rest(&self) -> &[Vec3];
 
@@ -78,6 +82,44 @@ pub struct ElasticSolid {
     masses: Vec<f64>,
     elements: Elements,
     model: ElasticModel,
+}
+
+/// File format of a solid.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredSolid<'a> {
+    rest: Cow<'a, [Vec3]>,
+    masses: Cow<'a, [f64]>,
+    elements: Cow<'a, Elements>,
+    model: ElasticModel,
+}
+
+impl<'a> StoredSolid<'a> {
+    pub fn new(solid: &'a ElasticSolid) -> Self {
+        Self {
+            rest: Cow::Borrowed(&solid.rest),
+            masses: Cow::Borrowed(&solid.masses),
+            elements: Cow::Borrowed(&solid.elements),
+            model: solid.model,
+        }
+    }
+
+    /// Builds the solid. Returns a sentence for parts that do not fit together.
+    pub fn into_solid(self) -> Result<ElasticSolid, &'static str> {
+        let nodes = self.rest.len();
+        let good = self.rest.iter().all(is_position)
+            && self.masses.len() == nodes
+            && self.masses.iter().all(|&m| m > 0.0 && is_storable(m))
+            && self.elements.is_consistent(nodes);
+        if !good {
+            return Err("its body is damaged");
+        }
+        Ok(ElasticSolid {
+            rest: self.rest.into_owned(),
+            masses: self.masses.into_owned(),
+            elements: self.elements.into_owned(),
+            model: self.model,
+        })
+    }
 }
 
 impl ElasticSolid {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Decoupled equations of motion around one shape. [hildebrandt2012, §3.1, eqs 4 to 9]
 
+use super::dense::StoredDense;
 use super::interval::Oscillator;
 use super::options::RestShape;
 use super::space::ShapeSpace;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
+use crate::range::is_storable;
 use crate::solve::tall::{product, symmetric_eigen, symmetrise, transposed_vector};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
 use faer::{Mat, Par};
+use std::borrow::Cow;
 
 /// `K̄Φ = M̄ΦΛ`, `ΦᵀM̄Φ = 1` around a shape `reference + U p`.
 #[derive(Debug, Clone)]
@@ -25,6 +28,48 @@ pub(super) struct Linearisation {
     values: Vec<f64>,
     /// `ŨᵀG`, for stiffness 1.
     gradient: Vec<f64>,
+}
+
+/// File format of a linearisation.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(super) struct StoredLinearisation<'a> {
+    centre: Cow<'a, [f64]>,
+    modes: StoredDense,
+    values: Cow<'a, [f64]>,
+    gradient: Cow<'a, [f64]>,
+}
+
+impl<'a> StoredLinearisation<'a> {
+    pub fn new(linear: &'a Linearisation) -> Self {
+        Self {
+            centre: Cow::Borrowed(&linear.centre),
+            modes: StoredDense::new(&linear.modes),
+            values: Cow::Borrowed(&linear.values),
+            gradient: Cow::Borrowed(&linear.gradient),
+        }
+    }
+
+    /// Builds the linearisation in a space; `None` where it does not fit.
+    pub fn into_linearisation(self, space: &ShapeSpace) -> Option<Linearisation> {
+        let d = space.dimension();
+        let fits = |numbers: &[f64]| numbers.len() == d && numbers.iter().all(|&x| is_storable(x));
+        let modes = self.modes.into_matrix((d, d))?;
+        let good = [&self.centre, &self.values, &self.gradient]
+            .into_iter()
+            .all(|numbers| fits(numbers));
+        good.then(|| Linearisation {
+            centre: self.centre.into_owned(),
+            to_modes: modes_from(&modes, space),
+            modes,
+            values: self.values.into_owned(),
+            gradient: self.gradient.into_owned(),
+        })
+    }
+}
+
+/// Returns `ΦᵀM̄`.
+fn modes_from(modes: &Mat<f64>, space: &ShapeSpace) -> Mat<f64> {
+    product(modes.transpose().to_owned().as_ref(), space.mass.as_ref())
 }
 
 impl Linearisation {
@@ -51,7 +96,7 @@ impl Linearisation {
             return Err(crumpled());
         }
         let (values, modes) = reduced_eigenpairs(reduced, space).ok_or_else(overflow)?;
-        let to_modes = product(modes.transpose().to_owned().as_ref(), space.mass.as_ref());
+        let to_modes = modes_from(&modes, space);
         let projected = space.project(|v| gradient[v]);
         Ok(Self {
             centre: space.coordinates(shape),

@@ -16,12 +16,14 @@
 //! | `partial`, `inserting`, `modelling` | positions of some vertices, insertion of keyframes, new shapes by dragging |
 //! | `positions`, `frame_writer`, `comparison` | vertices at any times, in f32 for many frames; comparison with cubic splines |
 //! | `composite` | motions in sequence |
+//! | `stored`, `dense` | files, dense matrices in them |
 
 mod blend;
 mod comparison;
 mod composite;
 mod coupled;
 mod deformable;
+mod dense;
 mod error;
 mod frame_writer;
 mod functions;
@@ -43,6 +45,7 @@ mod solution;
 mod solving;
 mod space;
 mod spline;
+mod stored;
 mod system;
 mod turning;
 

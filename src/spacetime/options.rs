@@ -7,7 +7,7 @@ use crate::range::is_sound;
 use std::collections::BTreeMap;
 
 /// Prescribed velocities at a keyframe; one vector per vertex, per second.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Velocity {
     /// Nothing is prescribed. The first and the last keyframe are natural ends, at which no force acts.
     #[default]
@@ -46,7 +46,7 @@ pub enum RigidMotion {
 }
 
 /// Parameters that change without a new preprocess. [hildebrandt2012, §4.4]
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SpacetimeSettings {
     /// Factor of the elastic energy.
     pub stiffness: f64,
@@ -70,7 +70,7 @@ impl Default for SpacetimeSettings {
 }
 
 /// Rest shape of the elastic energy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum RestShape {
     /// The body's own rest shape: keyframes are strained, and spring back. [hildebrandt2012, §3]
     #[default]

@@ -17,7 +17,7 @@ use faer::Mat;
 const RANK_TOLERANCE: f64 = 1e-9;
 
 /// Positions of some vertices at a time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct PartialKeyframe {
     pub id: usize,
     pub time: f64,

@@ -35,7 +35,7 @@ pub(super) struct NamedShape {
 }
 
 /// A ghost: its interval, its share of it and its linearisation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ghost {
     pub interval: usize,
     /// Share of the distance between the keyframes, or of the time.

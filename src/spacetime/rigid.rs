@@ -25,7 +25,7 @@ use std::sync::Arc;
 const COVARIANCE_REGULARISATION: f64 = 1e-14;
 
 /// Rigid placement of a shape: `x = turn (y − pivot) + centre`, with y the aligned shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct RigidPlacement {
     pub turn: Mat3,
     pub centre: Vec3,

@@ -4,7 +4,9 @@
 //! Columns are differences of keyframes, prescribed velocities and modes, each scaled to length one. A singular value decomposition
 //! makes them orthonormal and drops dependent ones. Fixed vertices have no rows. Small bodies keep their full space.
 
+use super::dense::StoredDense;
 use crate::Vec3;
+use crate::range::is_position;
 use crate::solve::tall::{matrix_vector, product, transposed_product, transposed_vector};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use faer::linalg::triangular_solve::{
@@ -13,9 +15,12 @@ use faer::linalg::triangular_solve::{
 use faer::prelude::ReborrowMut;
 use faer::{Mat, MatMut, MatRef, Par, Side};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Singular value, as a share of the largest, below which a column is dependent.
 const RANK_TOLERANCE: f64 = 1e-8;
+/// Largest number of unknowns of a full space that is read from a file: its matrices are dense.
+const MAX_WHOLE_ROWS: usize = 1 << 14;
 /// Number of nodes of a task.
 const NODES_PER_TASK: usize = 512;
 
@@ -36,6 +41,49 @@ pub(super) struct ShapeSpace {
     pub factor: Mat<f64>,
 }
 
+/// File format of a space.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(super) struct StoredSpace<'a> {
+    reference: Cow<'a, [Vec3]>,
+    free: Cow<'a, [u32]>,
+    /// `None`: the full space.
+    basis: Option<StoredDense>,
+}
+
+impl<'a> StoredSpace<'a> {
+    pub fn new(space: &'a ShapeSpace) -> Self {
+        Self {
+            reference: Cow::Borrowed(&space.reference),
+            free: Cow::Borrowed(&space.free),
+            basis: (!space.whole).then(|| StoredDense::new(&space.basis)),
+        }
+    }
+
+    /// Builds the space of a body with these masses; `None` where it does not fit.
+    pub fn into_space(self, masses: &[f64]) -> Option<ShapeSpace> {
+        let (nodes, rows) = (masses.len(), 3 * self.free.len());
+        let good = self.reference.len() == nodes
+            && self.reference.iter().all(is_position)
+            && !self.free.is_empty()
+            && self.free.windows(2).all(|pair| pair[0] < pair[1])
+            && self.free.iter().all(|&v| (v as usize) < nodes);
+        if !good {
+            return None;
+        }
+        let whole = self.basis.is_none();
+        let basis = match self.basis {
+            Some(basis) if (1..=rows).contains(&basis.columns()) => {
+                let columns = basis.columns();
+                basis.into_matrix((rows, columns))?
+            }
+            None if rows <= MAX_WHOLE_ROWS => Mat::identity(rows, rows),
+            _ => return None,
+        };
+        let (reference, free) = (self.reference.into_owned(), self.free.into_owned());
+        ShapeSpace::with_basis(reference, free, masses, basis, whole)
+    }
+}
+
 impl ShapeSpace {
     /// Spans the columns over the free vertices, or the full space if `whole`; `None` where the span is empty.
     pub fn new(
@@ -51,6 +99,17 @@ impl ShapeSpace {
         } else {
             orthonormal_basis(rows, columns)?
         };
+        Self::with_basis(reference, free, masses, basis, whole)
+    }
+
+    /// Takes an orthonormal basis; `None` where its mass is not positive.
+    fn with_basis(
+        reference: Vec<Vec3>,
+        free: Vec<u32>,
+        masses: &[f64],
+        basis: Mat<f64>,
+        whole: bool,
+    ) -> Option<Self> {
         let masses: Vec<f64> = free.iter().flat_map(|&v| [masses[v as usize]; 3]).collect();
         let mut weighted = basis.clone();
         for j in 0..weighted.ncols() {

@@ -6,10 +6,12 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 /// Version of the format and of all stored content; raised with every change.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 
+/// Maximum length of content, bytes; also bounds the allocations of decoding.
+pub(super) const MAX_CONTENT_LENGTH: usize = 1 << 32;
 /// First bytes of a file.
-pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
+const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
 /// Maximum length of a kind's name, bytes.
 const KIND_LENGTH: usize = 16;
 /// Length of the header, bytes.
@@ -19,6 +21,32 @@ pub(super) const HEADER_LENGTH: usize = 8 + 4 + KIND_LENGTH + 8 + 4;
 pub(super) struct Header(pub [u8; HEADER_LENGTH]);
 
 impl Header {
+    /// Takes a header of this version, before content of `found` bytes.
+    pub fn open(path: &Path, h: [u8; HEADER_LENGTH], found: u64) -> Result<Self, StoreError> {
+        if &h[..8] != MAGIC {
+            return Err(StoreError::NotThew {
+                path: path.to_owned(),
+            });
+        }
+        let version = u32::from_le_bytes([h[8], h[9], h[10], h[11]]);
+        if version != VERSION {
+            return Err(StoreError::Version {
+                path: path.to_owned(),
+                found: version,
+            });
+        }
+        let header = Self(h);
+        let expected = header.length();
+        if expected != found || expected > MAX_CONTENT_LENGTH as u64 {
+            return Err(StoreError::Length {
+                path: path.to_owned(),
+                expected,
+                found,
+            });
+        }
+        Ok(header)
+    }
+
     /// Returns the length of the content, bytes.
     pub fn length(&self) -> u64 {
         read_u64(&self.0[28..36])

@@ -38,7 +38,7 @@ pub use error::StoreError;
 pub use header::VERSION;
 
 use self::error::read_error;
-use self::header::{HEADER_LENGTH, Header, MAGIC, build_header};
+use self::header::{HEADER_LENGTH, Header, MAX_CONTENT_LENGTH, build_header};
 use crate::disk;
 use bincode::error::DecodeError;
 use serde::Serialize;
@@ -47,8 +47,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
-/// Maximum length of content, bytes; also bounds the allocations of decoding.
-const MAX_CONTENT_LENGTH: usize = 1 << 32;
 /// Maximum length of content that is decoded from memory, bytes, which is a quarter faster.
 const MAX_BUFFERED_LENGTH: u64 = 1 << 28;
 /// Size of the read buffer otherwise, bytes.
@@ -59,24 +57,58 @@ const BUFFER_LENGTH: usize = 1 << 16;
 /// # Errors
 /// [`StoreError::Disk`], [`StoreError::Unwritable`]. An earlier file at `path` is then kept.
 pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), StoreError> {
-    let unwritable = |what: String| StoreError::Unwritable {
+    let bytes = to_bytes(path, kind, value)?;
+    disk::write_together(&[(path, &[&bytes])]).map_err(|source| StoreError::Disk {
         path: path.to_owned(),
+        action: "written",
+        source,
+    })
+}
+
+/// Returns the bytes of the file that [`save`] writes. `name` stands for its path in sentences.
+///
+/// # Errors
+/// [`StoreError::Unwritable`].
+pub fn to_bytes<T: Serialize>(name: &Path, kind: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+    let unwritable = |what: String| StoreError::Unwritable {
+        path: name.to_owned(),
         what,
     };
-    let content = bincode::serde::encode_to_vec(value, bincode::config::standard())
+    let mut bytes = vec![0; HEADER_LENGTH];
+    bincode::serde::encode_into_std_write(value, &mut bytes, bincode::config::standard())
         .map_err(|e| unwritable(e.to_string()))?;
+    let (header, content) = bytes.split_at_mut(HEADER_LENGTH);
     if content.len() > MAX_CONTENT_LENGTH {
         return Err(unwritable(format!(
             "it would be {} bytes long",
             content.len()
         )));
     }
-    let header = build_header(kind, &content)
+    let built = build_header(kind, content)
         .ok_or_else(|| unwritable(format!("'{kind}' is not a kind of content")))?;
-    disk::write_together(&[(path, &[&header, &content])]).map_err(|source| StoreError::Disk {
-        path: path.to_owned(),
-        action: "written",
-        source,
+    header.copy_from_slice(&built);
+    Ok(bytes)
+}
+
+/// Reads a value of a kind from the bytes of [`to_bytes`], which are checked as a file is. `name` stands for its path in sentences.
+///
+/// # Errors
+/// As [`load`], but for the disk.
+pub fn from_bytes<T: DeserializeOwned>(
+    name: &Path,
+    kind: &str,
+    bytes: &[u8],
+) -> Result<T, StoreError> {
+    let Some((header, content)) = bytes.split_first_chunk::<HEADER_LENGTH>() else {
+        return Err(StoreError::NotThew {
+            path: name.to_owned(),
+        });
+    };
+    let header = Header::open(name, *header, content.len() as u64)?;
+    header.check(name, kind, &mut &*content)?;
+    decode_bytes(content).map_err(|what| StoreError::Damaged {
+        path: name.to_owned(),
+        what,
     })
 }
 
@@ -179,24 +211,8 @@ fn open_content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Err(not_thew()),
         Err(e) => return Err(disk(e)),
     }
-    if &h[..8] != MAGIC {
-        return Err(not_thew());
-    }
-    let found = u32::from_le_bytes([h[8], h[9], h[10], h[11]]);
-    if found != VERSION {
-        let path = path.to_owned();
-        return Err(StoreError::Version { path, found });
-    }
-    let header = Header(h);
-    let (expected, found) = (header.length(), length.saturating_sub(HEADER_LENGTH as u64));
-    if expected != found || expected > MAX_CONTENT_LENGTH as u64 {
-        return Err(StoreError::Length {
-            path: path.to_owned(),
-            expected,
-            found,
-        });
-    }
-    Ok((header, file.take(found)))
+    let found = length.saturating_sub(HEADER_LENGTH as u64);
+    Ok((Header::open(path, h, found)?, file.take(found)))
 }
 
 #[cfg(test)]
@@ -246,6 +262,30 @@ mod tests {
             let (memory, stream) = both(damaged);
             assert!(memory.is_err() && stream.is_err());
         }
+    }
+
+    /// The bytes of a value are those of its file, and damaged ones are refused without a panic.
+    #[test]
+    fn bytes_equal_file_and_are_checked() {
+        let folder = TestFolder::new();
+        let path = folder.0.join("a.thew");
+        let name = Path::new("the pickled body");
+        save(&path, "body", &test_record()).unwrap();
+        let bytes = to_bytes(name, "body", &test_record()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        let read = |kind: &str, bytes: &[u8]| from_bytes::<TestRecord>(name, kind, bytes);
+        assert_eq!(read("body", &bytes).unwrap(), test_record());
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(read("body", &damaged).is_err(), "{at}");
+            assert!(read("body", &bytes[..at]).is_err(), "{at}");
+        }
+        let said = read("clip", &bytes).unwrap_err().to_string();
+        assert_eq!(said, "the pickled body holds a body, not a clip");
+        let said = read("body", &[]).unwrap_err().to_string();
+        assert_eq!(said, "the pickled body is not a Thew file");
+        assert!(to_bytes(name, "no kind", &1u8).is_err());
     }
 
     /// Every byte that is flipped in a file is detected.

@@ -73,7 +73,7 @@ impl TetMesh {
 }
 
 /// Splits a cube into six tetrahedra.
-fn split(cube: &[u32; 8]) -> [[u32; 4]; 6] {
+pub(super) fn split(cube: &[u32; 8]) -> [[u32; 4]; 6] {
     let first = (0..8).min_by_key(|&c| cube[c]).unwrap_or(0);
     let mut tets = [[0; 4]; 6];
     let opposite = Cell::Hexahedron(*cube)

@@ -36,6 +36,7 @@ mod faces;
 mod files;
 mod fill;
 mod filled_domain;
+mod stored;
 mod stuff;
 
 pub use check::TetError;

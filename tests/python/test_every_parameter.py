@@ -187,7 +187,15 @@ def objects(tmp_path_factory):
         "Rig": rig,
         "Correspondence": link,
     }
-    files = {"Body": body, "Clip": clip, "Shot": shot, "MRep": mrep}
+    files = {
+        "Body": body,
+        "Clip": clip,
+        "Shot": shot,
+        "MRep": mrep,
+        "Modes": modes,
+        "Shell": box,
+        "Spacetime": spacetime,
+    }
     for name, thing in files.items():
         thing.save(folder / (f"{name}.mrep.toml" if name == "MRep" else name))
     tets.write(folder / "TetMesh.mesh")

@@ -152,7 +152,7 @@ fn stored_cycle_keeps_texts() {
 fn load_error(clip: &Clip, forge: impl FnOnce(&mut StoredClip<'_, &CarriedSurfaces>)) -> String {
     let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
-    let saved = clip.with_stored(|mut stored| {
+    let saved = clip.with_stored(clip.presenter.surfaces(), |mut stored| {
         forge(&mut stored);
         store::save(&path, FILE_KIND, &stored)
     });
@@ -273,7 +273,7 @@ fn stored_refuses_forged_scene() {
     // A forged part of another body's state is detected when the scene is extended.
     let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
-    let saved = clips[1].with_stored(|mut stored| {
+    let saved = clips[1].with_stored(clips[1].presenter.surfaces(), |mut stored| {
         let bytes = stored.run.as_mut().unwrap().state.to_mut();
         bytes[40] ^= 0xff;
         store::save(&path, FILE_KIND, &stored)

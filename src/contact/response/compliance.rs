@@ -12,6 +12,9 @@ pub(crate) trait FlexibleBody {
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
 }
 
+/// Largest number of nodes whose columns are computed together: a solve holds three copies of them, of 72 bytes a node and free node each.
+const NODES_AT_ONCE: usize = 64;
+
 /// Columns of A⁻¹ at some nodes of one body; nodes can be added.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComplianceColumns {
@@ -51,9 +54,15 @@ impl ComplianceColumns {
                 self.nodes.push(node);
             }
         }
-        if self.nodes.len() > known {
-            let new = flesh.columns(&self.nodes[known..]);
-            self.columns.extend(new.as_slice());
+        for nodes in self.nodes[known..].chunks(NODES_AT_ONCE) {
+            let new = flesh.columns(nodes);
+            let new = new.as_slice();
+            if self.columns.capacity() - self.columns.len() < new.len() {
+                // A quarter in reserve: these are by far the largest numbers of a body in contact.
+                self.columns
+                    .reserve_exact(new.len().max(self.columns.len() / 4));
+            }
+            self.columns.extend(new);
         }
     }
 

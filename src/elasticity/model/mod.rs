@@ -29,7 +29,7 @@ use crate::geometry::matrix::cofactor;
 use crate::{Mat3, Vec3};
 
 /// Model of the resistance of flesh to deformation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum ElasticModel {
     /// Linear in small strain: rotations cost energy. The stiffness is the same at every displacement.
     Linear,

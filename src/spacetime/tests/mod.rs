@@ -9,6 +9,7 @@ mod ghosts;
 mod large;
 mod modelling;
 mod solids;
+mod stored;
 mod systems;
 
 fn random_number(seed: &mut u64) -> f64 {

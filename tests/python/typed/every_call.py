@@ -161,6 +161,9 @@ class Scene:
         bar.write(folder / "bar.veg")
         self.MRep.save(folder / "one.mrep.toml")
         body.save(folder / "arm.thew")
+        self.Shell.save(folder / "shell.thew")
+        self.Spacetime.save(folder / "motion.thew")
+        self.Modes.save(folder / "modes.thew")
         thew.save_rigs(folder / "arm.toml", [self.Rig])
 
 
@@ -194,6 +197,8 @@ CALLS: dict[str, Call] = {
     "Shell.gradient": lambda s: s.Shell.gradient(s.Shell.vertices * 1.1),
     "Shell.hessian": lambda s: s.Shell.hessian(s.Shell.vertices * 1.1),
     "Shell.relax": lambda s: s.Shell.relax(s.Shell.vertices * 1.1, 100.0),
+    "Shell.save": lambda s: s.Shell.save(s.folder / "written.shell"),
+    "Shell.load": lambda s: thew.Shell.load(s.folder / "shell.thew"),
     "Shell.report": lambda s: s.Shell.report(),
     "MRep.slab": lambda s: slab(),
     "MRep.tube": lambda s: thew.MRep.tube(s.corners, [0.1] * 4, [np.eye(3)] * 4, [1.5] * 4),
@@ -224,6 +229,8 @@ CALLS: dict[str, Call] = {
     "WigglySpline.__call__": lambda s: s.WigglySpline([0.5]),
     "Spacetime.__call__": lambda s: s.Spacetime([0.5]),
     "Composite.__call__": lambda s: s.Composite([0.5]),
+    "Spacetime.save": lambda s: s.Spacetime.save(s.folder / "written.motion"),
+    "Spacetime.load": lambda s: thew.Spacetime.load(s.folder / "motion.thew"),
     "Spacetime.plain": lambda s: s.Spacetime.plain([0.5]),
     "Spacetime.curves": lambda s: s.Spacetime.curves([0.5], 1),
     "Spacetime.set": lambda s: s.Spacetime.set(stiffness=2.0, end_velocity=0.0),
@@ -237,6 +244,8 @@ CALLS: dict[str, Call] = {
     "Spacetime.model": lambda s: s.Spacetime.model(s.corners, [1], s.corners[[1]] * 1.1),
     "Composite.plain": lambda s: s.Composite.plain([0.5]),
     "composite": lambda s: thew.composite([s.Spacetime]),
+    "set_threads": lambda s: thew.set_threads(None),
+    "threads": lambda s: thew.threads(),
     "default_damping": lambda s: thew.default_damping(s.Body),
     "TetMesh.from_cubes": lambda s: thew.TetMesh.from_cubes(np.indices((2, 2, 2))[::-1].reshape(3, 8).T, [range(8)]),
     "TetMesh.grid": lambda s: thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0)),
@@ -346,6 +355,8 @@ CALLS: dict[str, Call] = {
     "fit_gradient": lambda s: thew.fit_gradient(s.Body, s.Rig, s.pose, s.wish),
     "Modes.displacements": lambda s: s.Modes.displacements(np.zeros(2)),
     "Modes.scaled": lambda s: s.Modes.scaled(2.0),
+    "Modes.save": lambda s: s.Modes.save(s.folder / "written.modes"),
+    "Modes.load": lambda s: thew.Modes.load(s.folder / "modes.thew"),
     "Modes.first": lambda s: s.Modes.first(1),
     "modes": lambda s: thew.modes(s.TetMesh, 1, BAR, s.fixed),
     "ModalSimulation.advance": lambda s: s.ModalSimulation.advance(),
