@@ -34,7 +34,7 @@ impl Shot {
             ..contact.clone()
         });
         let mut settings = self.settings.clone();
-        settings.tracks = settings.tracks.part(frames, settings.fps);
+        settings.tracks = Arc::new(settings.tracks.part(frames, settings.fps));
         let inside = self.restarts.iter().filter(|&&r| first < r && r < end);
         Ok(Self {
             poses: self.poses[frames.clone()].to_vec(),

@@ -5,7 +5,7 @@ use super::*;
 use crate::body::fixture::BarOptions;
 use crate::body::{Body, BodySettings};
 use crate::disk::tests::TestFolder;
-use crate::dynamics::{Method, SimulationSettings};
+use crate::dynamics::{Method, SimulationSettings, Tracks};
 use crate::force_fields::{FieldKind, ForceField};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
@@ -267,10 +267,13 @@ fn part_equals_shot_of_its_poses() {
         let strengths: Vec<f64> = range.clone().map(|i| 3.0 * i as f64).collect();
         let mut wind = ForceField::new(FieldKind::Wind).with_number("strength", &strengths);
         wind.start = range.start as f64 / settings.fps;
-        settings.tracks.fields = vec![wind.with_number("noise", &[1.5])];
-        settings.tracks.gravity = range
-            .map(|i| Vec3::new(0.0, 0.2 * i as f64, -9.0))
-            .collect();
+        settings.tracks = Arc::new(Tracks {
+            fields: vec![wind.with_number("noise", &[1.5])],
+            gravity: range
+                .map(|i| Vec3::new(0.0, 0.2 * i as f64, -9.0))
+                .collect(),
+            ..Tracks::default()
+        });
         settings
     };
     let whole = Shot {
