@@ -43,6 +43,7 @@ from .ui import (
     panels,
     pin_overlay,
     pin_panel,
+    restarts,
     rig_overlay,
     rig_panel,
     twist_overlay,
@@ -61,6 +62,7 @@ OVERLAYS = [
         twist_overlay,
         ghost_overlay,
         pin_overlay,
+        restarts,
     )
     for drawn in module.OVERLAYS
 ]

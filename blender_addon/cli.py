@@ -30,8 +30,8 @@ import bpy
 from .bake import baking, finishing, targets
 from .live import contact, jobs, shots, whole_character
 from .live.session import register as fleshes
+from .logic.cuts import cut_text
 from .logic.errors import Refusal, sentence
-from .logic.health import jump_warning
 from .logic.native import EXPECTED_ERRORS, core
 from .logic.tasks import finish
 from .operators.command_reports import MeshReport, baked_line, keyframed_line
@@ -287,7 +287,7 @@ def bake_one(obj, scene, view_layer, clip_task: baking.ClipTask | None = None, *
         flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
         notes = [sentence(text) for text in (*baked.figures, *baked.remarks)]
         if not (obj.thew.made.rides or baked.clips):
-            notes += [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
+            notes += [sentence(text) for text in [cut_text(flesh.open_cuts)] if text] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:
         return MeshReport(obj.name, sentence(str(error)), False)
     return baked_line(obj, baked, flesh, notes, time.perf_counter() - began)

@@ -22,6 +22,7 @@ import numpy as np
 from ..logic import modal
 from ..logic.colliders import Colliders
 from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
+from ..logic.cuts import Cut
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
@@ -89,7 +90,7 @@ class BuildStages:
     inverted_count: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
     pin_gaps: PinGaps = field(default_factory=PinGaps)  # how far pins stop short in the clip
     beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
-    jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
+    noticed: tuple[Cut, ...] = ()  # frames in which it or one of its bones jumps
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
     # keys of the stages
@@ -101,6 +102,15 @@ class BuildStages:
     rigs_key: bytes = b""
     clip_key: bytes = b""
     group_key: bytes = b""  # of all objects simulated together; b"": it was alone
+
+    @property
+    def open_cuts(self) -> tuple[Cut, ...]:
+        """Returns the cuts noticed in the clip's frames that are neither restarts nor passed over."""
+        settings = self.build_settings
+        if settings is None or self.motion is None or settings.restart_at_cuts:
+            return ()
+        end, known = self.motion.start + len(self.motion.maps) - 2, {*settings.restarts, *settings.passed}
+        return tuple(cut for cut in self.noticed if cut.frame <= end and cut.frame not in known)
 
     def pin_warnings(self) -> list[str]:
         """Returns a sentence on each pin that stops short of its target, lengths as the scene shows them."""
