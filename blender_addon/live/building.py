@@ -297,7 +297,8 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         new.reference = new.automatic
         twists = core_twists(build_settings.twists, character.bones, new.place.metres_per_unit)
         if painted.any or twists:
-            maps = {"flesh": painted.flesh, "stiffness": painted.factors(), "twist": twists or None}
+            soft = painted.softness(np.asarray(new.automatic.flesh))
+            maps = {"flesh": soft, "stiffness": painted.factors(), "twist": twists or None}
             new.reference = yield Work(
                 "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
             )

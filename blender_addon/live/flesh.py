@@ -112,6 +112,11 @@ class BuildStages:
         end, known = self.motion.start + len(self.motion.maps) - 2, {*settings.restarts, *settings.passed}
         return tuple(cut for cut in self.noticed if cut.frame <= end and cut.frame not in known)
 
+    def held(self, offsets: np.ndarray) -> np.ndarray:
+        """Returns offsets float32[n, 3] less what rigid skin would move: at 1 it is as its bones move it, to the last bit."""
+        rigid = None if self.character is None else self.character.rigid
+        return offsets if rigid is None else offsets * (np.float32(1.0) - rigid)[:, None]
+
     def pin_warnings(self) -> list[str]:
         """Returns a sentence on each pin that stops short of its target, lengths as the scene shows them."""
         return self.pin_gaps.warnings(length)
@@ -175,7 +180,7 @@ class Flesh(BuildStages):
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
         """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.blend_vectors`."""
-        return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
+        return self.held(blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share))
 
     def _pose_at(self, frame: float) -> float:
         """Returns the index of `frame` among the clip's poses, from 0, fractional between two of them."""
@@ -204,7 +209,7 @@ class Flesh(BuildStages):
             bent = self._joint_offsets(q, pose, bare, maps, mesh)
             self._bare = (key, (bare, bent if folds is None else bent + folds.solve(pose)))
         bare, bent = self._bare[1]
-        return (positions - bare + bent).astype(np.float32)
+        return self.held((positions - bare + bent).astype(np.float32))
 
     def _joint_offsets(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
@@ -282,7 +287,9 @@ class Flesh(BuildStages):
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowing_factor(frequency))
 
         if pose is not None:
-            return player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
+            return self.held(
+                player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
+            )
 
         def vectors_at(index: int, **where) -> np.ndarray:
             return player.deformer.offsets(amplitudes, self.place.maps(self.motion.maps[index]), **where)
@@ -313,12 +320,12 @@ class Flesh(BuildStages):
         `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_actions`; `with_contact`: solves contact, up to seconds where something
         touches, else parts folds only; `collided`: colliders at one pose.
         """
-        return self._rest(maps, mesh, rigs, with_contact, collided).offsets
+        return self.held(self._rest(maps, mesh, rigs, with_contact, collided).offsets)
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, rigs: RigAction | None = None) -> tuple:
         """Returns the offsets of `settled_at`, and the modal amplitudes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, rigs)
-        return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
+        return self.held(rest.offsets), np.array(rest.amplitudes, dtype=np.float64)
 
     def _rest(
         self,

@@ -56,4 +56,4 @@ class PartialMotion:
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)
 
-        return blend_vectors(frame - self.start, self.spaces, vectors_at)
+        return self.built.held(blend_vectors(frame - self.start, self.spaces, vectors_at))

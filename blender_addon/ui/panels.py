@@ -215,6 +215,9 @@ def draw_regions(layout, _context, obj, width: int) -> None:
     column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
     column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
     draw_paint(layout, obj, flesh_map.STIFFNESS, "Paint Stiffness", "Stop Painting", "MOD_VERTEX_WEIGHT")
+    column = layout.column(align=True)
+    draw_paint(column, obj, flesh_map.RIGID, "Paint Rigid", "Stop Painting", "MOD_MASK")
+    column.operator_menu_enum("thew.make_rigid", "part", text="Make Rigid", icon="LOCKED")
     draw_twist(layout, obj, width)
 
 
@@ -227,7 +230,7 @@ def draw_paint(layout, obj, name: str, text: str, stop: str, icon: str = "BRUSH_
 def painted_map(obj) -> str:
     """Returns the name of the map being painted on the object, or ""."""
     active = obj.vertex_groups.active
-    named = active is not None and active.name in {flesh_map.FLESH, flesh_map.STIFFNESS}
+    named = active is not None and active.name in flesh_map.MAPS
     return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
 
 
