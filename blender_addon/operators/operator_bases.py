@@ -16,6 +16,7 @@ from bpy.props import EnumProperty, FloatProperty
 from ..live import target, updates
 from ..live.registers import is_alive
 from ..live.work import running_steppers
+from ..logic import session_log
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import EXPECTED_ERRORS
@@ -193,6 +194,8 @@ class Job:
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
         if obj is not None and is_alive(obj) and obj.name not in text:  # it may have been deleted while the job worked
             text = f"“{obj.name}”: {text}"
+        where = "" if isinstance(error, EXPECTED_ERRORS) else f" At {session_log.place_of(error)}."
+        session_log.note_refusal("", text + where)
         self.report({"ERROR"}, text)
         return {"CANCELLED"}
 

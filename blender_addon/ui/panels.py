@@ -56,6 +56,7 @@ def draw_start(layout, obj, width: int) -> None:
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
+    column.operator("thew.diagnose", icon="COPYDOWN")
     if len(obj.thew.bakes):
         column.operator("thew.remove", text="Delete Bakes", icon="X").remove_baked_keys = True
 
@@ -301,6 +302,7 @@ def draw_details(layout, context, obj, width: int) -> None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
     draw_notes(layout.column(align=True), notes, width)
+    layout.operator("thew.diagnose", icon="COPYDOWN")
 
 
 # the panels themselves ----------------------------------------------------------------------------------------------
