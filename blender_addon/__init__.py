@@ -28,6 +28,7 @@ from .bake.gltf import (  # noqa: F401  (its exporter looks here)
 from .live import handlers
 from .saved import bones, properties
 from .ui import (
+    compare_panel,
     contact_overlay,
     export_panel,
     ghost_overlay,
@@ -68,7 +69,7 @@ OVERLAYS = [
 ]
 
 PARTS = (
-    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, export_panel, pair_list, handlers, fbx,
+    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, compare_panel, export_panel, pair_list, handlers, fbx,
     *OVERLAYS, cli,
 )  # fmt: skip
 

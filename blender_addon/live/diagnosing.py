@@ -26,7 +26,7 @@ from . import hidden_flesh, riding
 from .session import register as fleshes
 
 #: Properties of an object's settings that are no settings: choices of the panel, and lists that have rows of their own.
-NO_SETTINGS = {"rna_type", "name", "made", "height_shown"}
+NO_SETTINGS = {"rna_type", "name", "made", "height_shown", "view"}
 #: Number of names that a row lists.
 MAX_NAMES = 6
 

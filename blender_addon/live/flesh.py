@@ -103,6 +103,10 @@ class BuildStages:
     clip_key: bytes = b""
     group_key: bytes = b""  # of all objects simulated together; b"": it was alone
 
+    def draft(self) -> BuildStages:
+        """Returns a copy of the stages for an update to change."""
+        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
+
     @property
     def open_cuts(self) -> tuple[Cut, ...]:
         """Returns the cuts noticed in the clip's frames that are neither restarts nor passed over."""
@@ -145,10 +149,6 @@ class Flesh(BuildStages):
     _bare: tuple[bytes, Any] = (b"", None)  # balance without loads in a pose, and the skin's folds there, metres
     _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
-
-    def draft(self) -> BuildStages:
-        """Returns a copy of the stages for an update to change."""
-        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
 
     def take(self, new: BuildStages) -> None:
         """Takes over the stages that an update made."""

@@ -22,6 +22,7 @@ from . import (
     jobs,
     keyframed_events,
     lattice_faults,
+    parked_stages,
     playback,
     registers,
     rendering,
@@ -210,6 +211,7 @@ def before_load(*_):
     updates.stop_update()
     updates.state.displayed_parts.clear()
     registers.clear()
+    parked_stages.forget_all()
     lattice_faults.known.clear()
 
 

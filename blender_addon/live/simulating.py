@@ -48,7 +48,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
             return Event.CLIP_MADE
         return kept
-    if clip_key == flesh.clip_key and not flesh.group_key:
+    if clip_key == new.clip_key and not new.group_key:  # of the flesh in view, or of parked stages
         new.beginning = plan.beginning
         return Event.CLIP_MADE
     if kept_clips is not None and clip_key == kept_clips.key and clips_fit_plan(kept_clips.clips, plan):

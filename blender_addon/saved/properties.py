@@ -33,6 +33,7 @@ from . import rigs as saved_rigs
 from .additions import ThewMade
 from .cache import CacheProperties
 from .choices import ADAPTATIONS, BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
+from .comparison import ComparisonProperties
 from .contact import ContactProperties
 from .damping import DampingProperties
 from .edit_callbacks import call_on_dial, setting
@@ -82,6 +83,7 @@ def _call_on_toggle(self, _context):
 
 class ThewSettings(
     CacheProperties,
+    ComparisonProperties,
     ContactProperties,
     DampingProperties,
     HandLatticeProperties,

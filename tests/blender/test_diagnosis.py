@@ -135,7 +135,7 @@ def test_diagnosis_of_every_setting(fleshed_character):
     changed = set()
     for prop in body.thew.bl_rna.properties:
         name = prop.identifier
-        if name in {"rna_type", "made", "name", "height_shown", "enabled"} or prop.is_readonly:
+        if name in {"rna_type", "made", "name", "height_shown", "enabled", "view"} or prop.is_readonly:
             continue
         if prop.type == "BOOLEAN" and not prop.is_array:
             value = not prop.default
