@@ -47,6 +47,7 @@ from .ui import (
     restarts,
     rig_overlay,
     rig_panel,
+    stiffness_overlay,
     twist_overlay,
 )
 
@@ -55,6 +56,7 @@ OVERLAYS = [
     for module in (
         overlay,
         map_overlay,
+        stiffness_overlay,
         rig_overlay,
         contact_overlay,
         keyframed_overlay,

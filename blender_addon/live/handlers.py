@@ -30,6 +30,7 @@ from . import (
     riding,
     saving,
     session,
+    stiffness,
     target,
     updates,
     validity,
@@ -212,6 +213,7 @@ def before_load(*_):
     updates.state.displayed_parts.clear()
     registers.clear()
     parked_stages.forget_all()
+    stiffness.forget_all()
     lattice_faults.known.clear()
 
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import EnumProperty, FloatProperty, IntProperty
 
-from ..edit import rigid, softening
+from ..edit import explaining, rigid, softening
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
@@ -156,6 +156,19 @@ class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
         updates.stop_update()
         softening.reset_to_automatic(context, obj)
         return f"“{obj.name}” is soft where its flesh is thick."
+
+
+class THEW_OT_explain_stiffness(QuickJob, bpy.types.Operator):
+    bl_label = "Why Stiff Here"
+    bl_description = "Tell what takes the motion of the flesh at the selected vertex, or at the 3D cursor: thickness, bone, map, limits, and what to do"
+    bl_options = {"REGISTER"}
+
+    vertex: option(
+        IntProperty, "Vertex", "Vertex; -1 for the selected one, else the one at the 3D cursor", default=-1, min=-1
+    )
+
+    def edit(self, context, obj):
+        return explaining.explain(context, obj, self.vertex)
 
 
 class THEW_OT_guess_height(QuickJob, bpy.types.Operator):

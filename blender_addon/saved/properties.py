@@ -39,6 +39,7 @@ from .damping import DampingProperties
 from .edit_callbacks import call_on_dial, setting
 from .hand_lattice import HandLatticeProperties
 from .kinds import KindProperties
+from .overlays import OverlayProperties
 from .tension import TensionProperties
 from .units import metres_per_unit
 
@@ -88,6 +89,7 @@ class ThewSettings(
     DampingProperties,
     HandLatticeProperties,
     KindProperties,
+    OverlayProperties,
     saved_limbs.LimbProperties,
     saved_pins.PinProperties,
     saved_restarts.RestartProperties,

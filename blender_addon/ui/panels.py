@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..edit import explaining
 from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
@@ -219,6 +220,12 @@ def draw_regions(layout, _context, obj, width: int) -> None:
     column = layout.column(align=True)
     draw_paint(column, obj, flesh_map.RIGID, "Paint Rigid", "Stop Painting", "MOD_MASK")
     column.operator_menu_enum("thew.make_rigid", "part", text="Make Rigid", icon="LOCKED")
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator("thew.explain_stiffness", icon="QUESTION")
+    row.prop(obj.thew, "show_limits", text="", icon="COLOR")
+    if explaining.told(obj):
+        draw_text(column, explaining.told(obj), width)
     draw_twist(layout, obj, width)
 
 
