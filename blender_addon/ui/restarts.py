@@ -102,6 +102,7 @@ def draw_marks() -> None:
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or region is None:
         return
     scale, shader = context.preferences.system.ui_scale, gpu.shader.from_builtin("UNIFORM_COLOR")
+    shader.bind()
     found = marks(obj, context.scene)
     gpu.state.blend_set("ALPHA")
     for colour in (RESTART_COLOUR, CUT_COLOUR):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from characters import clips, load, meshes
 from conftest import FAST, data_folder
+from dancing import assert_same, bake_clips, clip_shapes, frames_of, live_shapes, use
 from helpers import Layout, activate, animate, flesh_of, make_body, make_character, part, play, size_of
 
 CUT, LAST = 11, 20
@@ -129,6 +130,31 @@ def test_restart_by_keys_of_other_action(dancer):
     for action in bpy.data.actions:
         assert keys.frames_in(action, slots(action, "OBJECT")) == ({9} if action == played.action else set())
     assert part("scene.groups").restarts(body, bpy.context.scene) == (9,)
+
+
+def test_restart_by_keys_baked_with_its_action(dancer, tmp_path):
+    """In a bake of all actions each begins anew at its own keys, as it does live; exporters take the key along."""
+    body, rig = dancer
+    use(rig, "Walk")
+    at = frames_of("Walk")[8]
+    rig.thew.restart = True
+    rig.thew.keyframe_insert("restart", frame=at)
+    use(rig, "Run")
+    live = live_shapes(body, rig)
+    use(rig, "Walk")
+    rig.thew.keyframe_delete("restart", frame=at)
+    without = live_shapes(body, rig)
+    assert np.abs(live["Walk"] - without["Walk"]).max() > 1e-4
+    assert_same(live["Run"], without["Run"])
+    rig.thew.restart = True
+    rig.thew.keyframe_insert("restart", frame=at)
+    use(rig, "Run")
+    activate(body)
+    bake_clips(clips="ALL")
+    for name, shapes in live.items():
+        assert_same(clip_shapes(body, rig, name), shapes)
+    file = tmp_path / "dancer.glb"
+    assert bpy.ops.export_scene.gltf(filepath=str(file)) == {"FINISHED"} and file.stat().st_size > 1000
 
 
 def test_cut_of_character_with_two_meshes(cut_character):
