@@ -18,7 +18,14 @@ def keyed_frames(*owners: bpy.types.Object | None) -> set[int]:
     """Returns the frames in which keys of the actions that objects play switch Restart on; None counts as an object without any."""
     found: set[int] = set()
     for owner in owners:
-        played = None if owner is None or owner.animation_data is None else animation.played_action(owner)
+        data = None if owner is None else owner.animation_data
+        if data is None:
+            continue
+        if not len(data.nla_tracks):  # asked in every frame that plays
+            if data.action is not None:
+                found |= frames_in(data.action, [animation.active_slot(data)])
+            continue
+        played = animation.played_action(owner)
         if played is not None and played.plain:
             found |= frames_in(played.action, [played.slot])
     return found
