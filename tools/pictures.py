@@ -77,6 +77,7 @@ MAKERS = (
     Maker(CONTACT, "demo.look.contact_pictures", "wheel", ("--output", MAKING)),
     Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
     Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
+    Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
 )
