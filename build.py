@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, coverage, cross, environments, fuzzing, pictures, products, shows
+from tools import archives, checks, coverage, cross, environments, fuzzing, pictures, products, shows, strings
 from tools.shell import BuildError, say
 
 
@@ -56,6 +56,9 @@ def main() -> int:
     bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
     bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
+    words = commands.add_parser("strings", help="texts of the interface into the translators' files, with coverage")
+    words.add_argument("--check", action="store_true", help="only report what is not translated")
+    words.add_argument("--new", metavar="LANGUAGE", help="begin a language, by Blender's name: fr_FR")
     lines = commands.add_parser("coverage", help="lines of the crate that its tests reach, per module")
     lines.add_argument("words", nargs="*", metavar="WORD", help="passed on to cargo test, after --")
     fuzz = commands.add_parser("fuzz", help="random input at every parser and border")
@@ -111,6 +114,8 @@ def dispatch(arguments: argparse.Namespace) -> None:
             coverage.coverage(arguments.words)
         case "fuzz":
             fuzzing.fuzz(arguments.seconds, _known(arguments.targets, fuzzing.targets(), "target"), arguments.keep)
+        case "strings":
+            strings.strings(arguments.check, arguments.new)
         case "lint":
             pictures.show_old()
             checks.lint()

@@ -8,6 +8,7 @@ Each folder is a wing. A wing imports only from those above it in this table:
 | wing | contents |
 | --- | --- |
 | `logic/` | plain Python: spaces, key names and curves, tasks, sentences; no Blender |
+| `languages/` | translations of labels, tooltips and messages |
 | `saved/` | properties saved in the .blend; the scene's units as metres and seconds |
 | `scene/` | the only places that touch mesh and armature data |
 | `rigs/` | saved rigs as native ones, their attachments, drivers and files |
@@ -25,6 +26,7 @@ from .bake.gltf import (  # noqa: F401  (its exporter looks here)
     glTF2_pre_export_callback,
     glTF2ExportUserExtension,
 )
+from .languages import translations
 from .live import handlers
 from .saved import bones, properties
 from .ui import (
@@ -44,6 +46,7 @@ from .ui import (
     panels,
     pin_overlay,
     pin_panel,
+    ready_frames,
     restarts,
     rig_overlay,
     rig_panel,
@@ -65,14 +68,15 @@ OVERLAYS = [
         twist_overlay,
         ghost_overlay,
         pin_overlay,
+        ready_frames,
         restarts,
     )
     for drawn in module.OVERLAYS
 ]
 
 PARTS = (
-    bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, compare_panel, export_panel, pair_list, handlers, fbx,
-    *OVERLAYS, cli,
+    translations, bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, compare_panel, export_panel, pair_list,
+    handlers, fbx, *OVERLAYS, cli,
 )  # fmt: skip
 
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +22,22 @@ def install(extension: Path) -> None:
     )
     if not hasattr(bpy.types.Object, "thew"):
         raise SystemExit(f"The extension in {extension} was installed but is not enabled.")
+
+
+def enable(extension: Path | None) -> None:
+    """Installs and enables the zip; None: enables the extension from its source folder, and `import thew` must find the wheel."""
+    if extension is not None:
+        install(extension)
+        return
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    folder = Path(__file__).resolve().parents[1] / "blender_addon"
+    spec = importlib.util.spec_from_file_location(
+        "thew_addon", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = package
+    spec.loader.exec_module(package)
+    package.register()
 
 
 def addon(name: str):

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from . import biped, quadruped
+from . import biped, quadruped, theropod
 from .choreography import FPS
 from .figure import Bone, Clip, Eye, Figure, Skin, skin
 from .implicit import Part
 
 __all__ = ["CLIPS", "FIGURES", "FPS", "Bone", "Clip", "Eye", "Figure", "Part", "Skin", "create", "skin", "use_action"]
 
-FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure}
+FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure, "theropod": theropod.figure}
 """Functions that build the figures, by name."""
 
 CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}

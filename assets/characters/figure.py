@@ -39,6 +39,25 @@ class Eye:
 
 
 @dataclass(frozen=True)
+class Horn:
+    """A claw or a tooth: a bent cone, loose in the body's mesh and held by one bone. Metres."""
+
+    base: tuple[float, float, float]
+    tip: tuple[float, float, float]
+    radius: float
+    bone: str
+    bend: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Distance of the cone's middle from the straight line."""
+    colour: str = "claw"
+
+    def mirrored(self) -> Horn:
+        """Returns the same horn on the right-hand side."""
+        flip = lambda p: (-p[0], p[1], p[2])  # noqa: E731
+        bone = self.bone.replace(".L", ".R")
+        return Horn(flip(self.base), flip(self.tip), self.radius, bone, flip(self.bend), self.colour)
+
+
+@dataclass(frozen=True)
 class Clip:
     """A motion: its number of frames, and a function that returns the pose at a time in seconds from the first."""
 
@@ -55,10 +74,15 @@ class Figure:
     parts: list[implicit.Part]
     palette: dict[str, tuple[float, float, float]]
     eyes: list[Eye] = field(default_factory=list)
+    horns: list[Horn] = field(default_factory=list)
+    paint: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """Changes the colours [n, 3] of the skin's vertices [n, 3], both linear."""
     cell: float = 0.016
     softness: float = 0.02
     blend: float = 0.03
     """Length over which skin weights pass from one bone to the next, metres."""
+    scales: float = 0.0
+    """Width of the scales that the hide's material raises, metres; 0: smooth skin."""
     clips: dict[str, Clip] = field(default_factory=dict)
 
     def bone(self, name: str) -> Bone:
@@ -76,7 +100,7 @@ class Figure:
 
 @dataclass
 class Skin:
-    """The surface of a figure: the body first, then each eye as a loose part."""
+    """The surface of a figure: the body first, then each eye, claw and tooth as a loose part."""
 
     vertices: np.ndarray
     """Positions, [n, 3], metres."""
@@ -98,13 +122,16 @@ def skin(figure: Figure) -> Skin:
     vertices, quads = implicit.mesh(figure.parts, figure.cell, figure.softness)
     weights = _weights(figure, vertices, quads)
     tint = colours(figure, vertices)
+    if figure.paint:
+        tint = figure.paint(vertices, tint)
     faces = quads.tolist()
     names = [bone.name for bone in figure.bones]
-    for eye in figure.eyes:
-        ball, ball_faces, ball_colours = eyeball(eye)
+    loose = [(*eyeball(eye), eye.bone) for eye in figure.eyes]
+    loose += [(*cone(horn, figure.palette[horn.colour]), horn.bone) for horn in figure.horns]
+    for ball, ball_faces, ball_colours, bone in loose:
         faces += [[len(vertices) + i for i in face] for face in ball_faces]
         held = np.zeros((len(ball), len(names)))
-        held[:, names.index(eye.bone)] = 1.0
+        held[:, names.index(bone)] = 1.0
         vertices, weights = np.concatenate([vertices, ball]), np.concatenate([weights, held])
         tint = np.concatenate([tint, ball_colours])
     return Skin(vertices, faces, weights, tint)
@@ -114,7 +141,7 @@ def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndar
     """Returns skin weights [n,b]: proximity to the parts of each bone, smoothed over the surface."""
     names = [bone.name for bone in figure.bones]
     distance = np.full((len(vertices), len(names)), 1e3)
-    for part in figure.parts:
+    for part in (part for part in figure.parts if part.bone):
         column = names.index(part.bone)
         distance[:, column] = np.minimum(distance[:, column], part.distance(vertices))
     weights = np.exp((distance.min(axis=1, keepdims=True) - distance) / figure.blend)
@@ -165,3 +192,31 @@ def eyeball(eye: Eye, rings: int = 12, around: int = 20) -> tuple[np.ndarray, li
             faces.append([near + turn, far + turn, far + after, near + after])
     colours = np.where(np.array(dark)[:, None], 0.01, 0.9) * np.ones((1, 3))
     return np.array(eye.centre) + eye.radius * np.array(points), faces, colours
+
+
+def cone(
+    horn: Horn, srgb: tuple[float, float, float], rings: int = 5, around: int = 8
+) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
+    """Returns vertices, faces and colours of a closed bent cone, in rings from its base to its tip."""
+    base, tip = np.array(horn.base), np.array(horn.tip)
+    ahead = (tip - base) / np.linalg.norm(tip - base)
+    side = np.cross(ahead, [0.37, 0.21, 0.9])
+    side /= np.linalg.norm(side)
+    up = np.cross(ahead, side)
+    points = [base]
+    for ring in range(rings):
+        t = ring / rings
+        middle = base + t * (tip - base) + 4.0 * t * (1.0 - t) * np.array(horn.bend)
+        radius = horn.radius * np.sqrt(1.0 - t) * (1.0 - 0.5 * t)
+        for turn in 2.0 * np.pi * np.arange(around) / around:
+            points.append(middle + radius * (np.cos(turn) * side + np.sin(turn) * up))
+    points.append(tip)
+    last, faces = len(points) - 1, []
+    for turn in range(around):
+        after = (turn + 1) % around
+        faces.append([0, 1 + after, 1 + turn])
+        faces.append([last, last - around + turn, last - around + after])
+        for ring in range(rings - 1):
+            near, far = 1 + ring * around, 1 + (ring + 1) * around
+            faces.append([near + turn, near + after, far + after, far + turn])
+    return np.array(points), faces, np.tile(np.array(srgb) ** 2.2, (len(points), 1))

@@ -35,10 +35,17 @@ class Part:
     colour: str
     tilt: float = 0.0
     """Rotation of a ball about the x axis, radians."""
+    solid: bool = True
+    """False: it adds no shape, and gives the skin near it to its bone."""
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         """Returns the signed distance (an estimate for balls), shape [p]."""
         return self._limb(points) if self.b else self._ball(points)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the corners of a box around the part."""
+        ends = np.array([self.a, self.b or self.a])
+        return ends.min(axis=0) - max(self.radii), ends.max(axis=0) + max(self.radii)
 
     def mirrored(self) -> Part:
         """Returns the same part on the other side of the body; '.L' in the bone's name becomes '.R'."""
@@ -83,7 +90,8 @@ def field(parts: list[Part], points: np.ndarray, softness: float) -> np.ndarray:
 
 def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns vertices [n,3] and quads [q,4] of the closed surface f = 0, oriented outwards."""
-    reach = np.array([_bounds(part) for part in parts])
+    parts = [part for part in parts if part.solid]
+    reach = np.array([part.bounds() for part in parts])
     low = reach[:, 0].min(axis=0) - 3.0 * cell - 2.0 * softness
     high = reach[:, 1].max(axis=0) + 3.0 * cell + 2.0 * softness
     # The grid straddles x = 0, so that a symmetric figure gets a symmetric mesh.
@@ -147,11 +155,6 @@ def _require_closed(quads: np.ndarray, cell: float) -> None:
     forward, count = np.unique(edges, axis=0, return_counts=True)
     if (count > 1).any() or not np.array_equal(forward, np.unique(edges[:, ::-1], axis=0)):
         raise ValueError(f"A fold of the figure is thinner than its cells of {cell} m: take another cell size.")
-
-
-def _bounds(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    ends = np.array([part.a, part.b or part.a])
-    return ends.min(axis=0) - max(part.radii), ends.max(axis=0) + max(part.radii)
 
 
 def _surface_net(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

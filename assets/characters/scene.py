@@ -9,7 +9,7 @@ from mathutils import Matrix, Quaternion
 
 from .figure import Figure, Skin, skin
 
-COLOUR_ATTRIBUTE = "Colour"
+COLOUR_ATTRIBUTE, REST_ATTRIBUTE = "Colour", "Rest position"
 
 
 def build(figure: Figure, surface: Skin | None = None) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -19,7 +19,7 @@ def build(figure: Figure, surface: Skin | None = None) -> tuple[bpy.types.Object
     """
     armature = _armature(figure)
     surface = surface or skin(figure)
-    body = _body(figure.name, surface)
+    body = _body(figure, surface)
     for number, bone in enumerate(figure.bones):
         group = body.vertex_groups.new(name=bone.name)
         for vertex in np.flatnonzero(surface.weights[:, number] > 0.0):
@@ -49,21 +49,25 @@ def _armature(figure: Figure) -> bpy.types.Object:
     return armature
 
 
-def _body(name: str, surface: Skin) -> bpy.types.Object:
+def _body(figure: Figure, surface: Skin) -> bpy.types.Object:
+    name = figure.name
     data = bpy.data.meshes.new(name)
     data.from_pydata(surface.vertices.tolist(), [], surface.faces)
     data.polygons.foreach_set("use_smooth", np.ones(len(surface.faces), bool))
     attribute = data.color_attributes.new(COLOUR_ATTRIBUTE, "FLOAT_COLOR", "POINT")
     rgba = np.concatenate([surface.colours, np.ones((len(surface.colours), 1))], axis=1)
     attribute.data.foreach_set("color", rgba.astype(np.float32).ravel())
-    data.materials.append(_skin(name))
+    if figure.scales:
+        rest = data.attributes.new(REST_ATTRIBUTE, "FLOAT_VECTOR", "POINT")
+        rest.data.foreach_set("vector", surface.vertices.astype(np.float32).ravel())
+    data.materials.append(_skin(name, figure.scales))
     data.update()
     body = bpy.data.objects.new(name, data)
     bpy.context.scene.collection.objects.link(body)
     return body
 
 
-def _skin(name: str) -> bpy.types.Material:
+def _skin(name: str, scales: float) -> bpy.types.Material:
     material = bpy.data.materials.new(f"{name} skin")
     if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         material.use_nodes = True
@@ -73,6 +77,18 @@ def _skin(name: str) -> bpy.types.Material:
     colour = nodes.new("ShaderNodeVertexColor")
     colour.layer_name = COLOUR_ATTRIBUTE
     links.new(colour.outputs["Color"], shader.inputs["Base Color"])
+    if scales:
+        # At rest, so that the scales stay on the skin while it moves.
+        rest = nodes.new("ShaderNodeAttribute")
+        rest.attribute_name = REST_ATTRIBUTE
+        cells = nodes.new("ShaderNodeTexVoronoi")
+        cells.feature = "DISTANCE_TO_EDGE"
+        cells.inputs["Scale"].default_value = 1.0 / scales
+        bump = nodes.new("ShaderNodeBump")
+        bump.inputs["Strength"].default_value, bump.inputs["Distance"].default_value = 0.5, 0.15 * scales
+        links.new(rest.outputs["Vector"], cells.inputs["Vector"])
+        links.new(cells.outputs["Distance"], bump.inputs["Height"])
+        links.new(bump.outputs["Normal"], shader.inputs["Normal"])
     return material
 
 

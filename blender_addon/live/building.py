@@ -284,15 +284,19 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
 
     def make_bodies(progress, **maps):
         material = thew.Material(poisson=build_settings.poisson, density=build_settings.density)
-        return thew.Body(
-            new.surface, new.skeleton, new.lattice, material,
-            region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
-            kind=build_settings.kind.lower(), hard=character.hard.part, basis_levels=build_settings.levels,
-            progress=progress, **maps,
-        )  # fmt: skip
+        options = {
+            "region_weights": character.weights, "rest_includes_gravity": build_settings.rest_includes_gravity,
+            "kind": build_settings.kind.lower(), "hard": character.hard.part, "basis_levels": build_settings.levels,
+            "progress": progress, **maps,
+        }  # fmt: skip
+        if former is not None:  # of the same lattice: what was measured for it is not measured again
+            return former.rebuilt(material, **options)
+        return thew.Body(new.surface, new.skeleton, new.lattice, material, **options)
 
+    former = flesh.automatic if new.lattice_key == flesh.lattice_key else None
     if new.automatic_key != flesh.automatic_key:
         new.automatic = yield Work("Assembling the body", make_bodies, 0.5, 0.55)
+    former = new.automatic
     if new.flesh_key != flesh.flesh_key:
         new.reference = new.automatic
         twists = core_twists(build_settings.twists, character.bones, new.place.metres_per_unit)

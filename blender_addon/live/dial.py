@@ -12,7 +12,7 @@ import bpy
 from ..logic.native import core
 from ..logic.states import Pose
 from ..scene import poses, windows
-from . import session, updates
+from . import session, turns, updates
 from .flesh import Flesh
 
 #: Exponent of the compliance. Sway goes with its square root: a mass on a spring that is struck swings as far as its period is
@@ -24,6 +24,7 @@ MAX_GROWTH = 3.0
 
 def softness_changed(obj: bpy.types.Object) -> None:
     """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
+    turns.note_report()
     if windows.is_headless() or not obj.thew.made.flesh:
         return
     dragged, flesh = updates.schedule_at_once(obj), session.register.known_state(obj)
@@ -42,14 +43,15 @@ def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
-    """Shows the flesh of the clip, scaled as the setting suggests."""
-    settings = obj.thew
+    """Shows the flesh that was simulated last, scaled as the setting suggests."""
+    settings, latest, frame = obj.thew, updates.state.displayed_parts.get(obj.session_uid), scene.frame_float
+    arrived = latest is not None and latest.covers(frame)  # of an earlier step of the drag
     try:
         young = flesh.young(None if settings.use_young else settings.softness, settings.young)
-        share = growth(flesh.body.material.young, young)
+        share = growth((latest.built if arrived else flesh).body.material.young, young)
     except core().ThewError:
         return  # the update will report it
-    session.write(obj, flesh, share * flesh.offsets(scene.frame_float), scene)
+    session.write(obj, flesh, share * (latest if arrived else flesh).offsets(frame), scene)
 
 
 def growth(before: float, after: float) -> float:

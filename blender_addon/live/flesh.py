@@ -39,7 +39,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
-from . import contact, rig_actions
+from . import contact, glance, rig_actions
 from .build_settings import BuildSettings, hash_of
 from .events import report_event
 from .partial_motion import PartialMotion
@@ -139,8 +139,11 @@ class Flesh(BuildStages):
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
+    movers_touched: bool = False  # something that moves it may have changed since it was read
     poses_from_cache: bool = False  # poses come from the disk cache and were not read since
     arriving: PartialMotion | None = None  # finished frames of the simulation under way
+    viewed: float | None = None  # frame at which the artist looks at the motion; None: at none
+    pace: float = glance.USUAL_PACE  # seconds that a frame took in the last simulation
 
     # latest results, by the hash of their inputs
     _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without

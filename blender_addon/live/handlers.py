@@ -22,6 +22,7 @@ from . import (
     jobs,
     keyframed_events,
     lattice_faults,
+    motion_edits,
     parked_stages,
     playback,
     registers,
@@ -32,6 +33,7 @@ from . import (
     session,
     stiffness,
     target,
+    turns,
     updates,
     validity,
 )  # fmt: skip
@@ -51,8 +53,13 @@ def rig_changed(obj: bpy.types.Object) -> None:
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
-    """Schedules a new simulation after an edited setting, with a window."""
-    if not windows.is_headless() and obj.thew.made.flesh:
+    """Schedules a new simulation after an edited setting, with a window: at once where a motion shows it soon."""
+    turns.note_report()
+    if windows.is_headless() or not obj.thew.made.flesh:
+        return
+    if turns.is_quick(obj, fleshes.known_state(obj), bpy.context.scene):
+        updates.schedule_at_once(obj)
+    else:
         updates.wait(obj)
 
 
@@ -124,8 +131,10 @@ def after_update(scene, depsgraph):
     """Looks after an edit whether it touched a mesh of ours, or a pose."""
     if poses.silence_depth or rendering.is_other_thread() or updates.state.rendered_elsewhere:
         return
+    turns.note_report()
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
+    playback.look_where_shown(scene)
     if depsgraph.id_type_updated("OBJECT"):
         clip_following.look(scene)
     keyframed_events.after_update(scene, depsgraph)
@@ -133,8 +142,10 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        updates.report_edited_curves(objects, depsgraph)
+        motion_edits.report_edited_curves(objects, depsgraph)
     updates.state.undone = False
+    if depsgraph.id_type_updated("OBJECT") or depsgraph.id_type_updated("ARMATURE"):
+        note_movers(objects)
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
@@ -160,6 +171,16 @@ def after_update(scene, depsgraph):
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
+
+
+def note_movers(objects) -> None:
+    """Notes that something that moves the characters may have changed: it is compared when they are simulated, or play."""
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is not None:
+            flesh.movers_touched = True
+    if not windows.is_headless() and windows.is_playing():
+        motion_edits.report_edited_movers(objects)
 
 
 def follow_rigs(obj, flesh) -> None:
@@ -204,6 +225,8 @@ def follow_pins(obj, flesh, scene, depsgraph) -> None:
 def before_playing(*_):
     """Allows changed motions to be read again as playback starts."""
     updates.state.read_in_playback.clear()
+    turns.note_report()
+    motion_edits.report_edited_movers(fleshes.objects(bpy.context.scene))
 
 
 @persistent
@@ -221,6 +244,7 @@ def before_load(*_):
 def after_load(*_):
     """Prepares a file that was just loaded: its flesh is built at the first frame that is looked up."""
     registers.clear()
+    turns.note_report()
     updates.state.rendering = updates.state.rendered_elsewhere = False
     saving.hide_opened()
 
@@ -242,6 +266,7 @@ def before_undo(*_):
 def after_undo(*_):
     """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
     registers.look_again()
+    turns.note_report()
     clip_following.forget()
     lattice_faults.known.clear()  # they were those of a lattice that is another now
     rig_layouts.migrate_all()

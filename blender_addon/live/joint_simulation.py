@@ -26,7 +26,7 @@ from ..rigs import read_controls, rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, limits, noticed_cuts, partial_motion, pins, simulating, validity
+from . import building, contact, limits, noticed_cuts, partial_motion, pins, progress_words, simulating, validity
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -232,7 +232,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         offer = offer_callback(members, plans, place)
         try:
             found = yield Work(
-                simulating.progress_text(plans[0]),
+                progress_words.text(plans[0]),
                 lambda progress: simulate_members(drafts, plans, names, place, progress, offer),
             )
         finally:
@@ -305,7 +305,7 @@ def simulate_members(
     thew, common = core(), contact.SharedData(place)
     rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
-        report, later = simulating.progress_callback(progress), [None] * len(drafts)
+        report, later = progress_words.callback(progress), [None] * len(drafts)
         arguments = [shot_arguments(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
         if plans[0].beginning.period:
             clips = thew.simulate_shots([thew.Shot(**each) for each in arguments], report)

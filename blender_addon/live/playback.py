@@ -13,7 +13,7 @@ from bpy.app.handlers import persistent
 
 from ..logic.states import Event, Motion
 from ..rigs import rigging
-from ..scene import poses, reading, windows
+from ..scene import poses, reading, visibility, windows
 from . import clip_following, keyframed, keyframed_events, rendering, resting, session, updates
 from .events import report_event
 from .session import register as fleshes
@@ -39,6 +39,27 @@ def show_frame(scene) -> None:
     keyframed_events.look_up(scene)
 
 
+def is_passed_over(obj: bpy.types.Object) -> bool:
+    """Returns whether a frame that plays, or is scrubbed over, leaves an object alone because nobody looks at it."""
+    if visibility.is_looked_at(obj):
+        updates.state.passed_over.discard(obj.session_uid)
+        return False
+    updates.state.passed_over.add(obj.session_uid)
+    return True
+
+
+def look_where_shown(scene) -> None:
+    """Looks up the present frame of objects that were passed over and are looked at again."""
+    visibility.forget()
+    if not updates.state.passed_over or windows.is_browsing():
+        return
+    if any(
+        obj.session_uid in updates.state.passed_over and visibility.is_looked_at(obj) for obj in fleshes.objects(scene)
+    ):
+        updates.state.passed_over.clear()
+        look_up(scene)
+
+
 def look_up(scene) -> None:
     """Writes the offsets of the scene's objects with flesh at the scene's frame."""
     objects = fleshes.objects(scene)
@@ -46,8 +67,11 @@ def look_up(scene) -> None:
         return
     if windows.is_headless() and not updates.state.rendering:
         session.notice_edits(objects, bpy.context.view_layer.depsgraph)
+    browsing = not updates.state.rendering and windows.is_browsing()
+    if not browsing:
+        updates.state.passed_over.clear()
     for obj in objects:
-        if not session.is_shown(obj, updates.state.rendering):
+        if (browsing and is_passed_over(obj)) or not session.is_shown(obj, updates.state.rendering):
             continue
         flesh = fleshes.state_of(obj)
         ready = updates.is_ready(obj, scene, flesh)
@@ -79,6 +103,8 @@ def compare(scene, depsgraph) -> None:
     """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
     again = []
     for obj in fleshes.objects(scene):
+        if obj.session_uid in updates.state.passed_over:
+            continue
         flesh = fleshes.known_state(obj)
         if (
             flesh is None

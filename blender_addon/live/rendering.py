@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 import bpy
 
+from ..languages.translations import translate
 from ..scene import poses
 
 #: Seconds that the other thread waits for a busy window before it gives up; and seconds after it has given up once.
@@ -129,7 +130,7 @@ def show_dialog(title: str, lines: list[str]) -> None:
 
     def draw(popup, _context):
         for line in lines:
-            for part in textwrap.wrap(line, DIALOG_WIDTH):
+            for part in textwrap.wrap(translate(line), DIALOG_WIDTH):
                 popup.layout.label(text=part)
 
     with bpy.context.temp_override(window=max(windows, key=lambda each: each.width * each.height)):

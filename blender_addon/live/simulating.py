@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import read_controls
-from . import contact, limits, noticed_cuts, partial_motion, pins
+from . import contact, glance, limits, noticed_cuts, partial_motion, pins, progress_words
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -29,9 +30,6 @@ from .partial_motion import PartialMotion
 #: Seconds after which a cycle counts as periodic. With usual damping swings fall to a twentieth in 1.1 seconds: a millionth is
 #: left.
 PERIODIC_AFTER = 5.0
-
-#: The core's words for the current round of a loop.
-LOOP_ROUND = re.compile(r"loop, round (\d+)")
 
 
 def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips | None = None) -> Task:
@@ -68,7 +66,11 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
 
     def run(progress):
         with pins.named_conflicts(new):
+            look_ahead(progress)
+            begun = perf_counter()
             clip = simulate_clip(progress)
+        if not plan.beginning.period:
+            flesh.pace = (perf_counter() - begun) / len(motion.maps)
         examined = (
             contact.clip_contacts(new, clip),
             limits.motion_inversions(new, clip),
@@ -77,7 +79,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return clip, *examined
 
     def simulate_clip(progress):
-        report = progress_callback(progress)
+        report = progress_words.callback(progress)
         maps, begun = new.place.maps(motion.maps), plan.beginning
         if not plan.beginning.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, report, offer), plan)
@@ -91,13 +93,32 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
             later = thew.simulate(**arguments(new, plan, *after(new, plan, maps), **held), progress=report)
         return display_clip(clip, plan, later)
 
-    spaces = new.place.to_object(motion.matrices)
+    spaces, glimpse = new.place.to_object(motion.matrices), None
+    viewed, flesh.viewed = flesh.viewed, None
+
+    def look_ahead(progress):
+        """Offers a likeness of the frame in view."""
+        nonlocal glimpse
+
+        def run_glance(poses, controls, collided, rows, preroll):
+            def report(at, _stage):
+                return progress(0.0, "")
+
+            held = pins.options(new, rows)
+            return thew.simulate(
+                **arguments(new, plan, poses, controls, collided, preroll=preroll, **held), progress=report
+            )
+
+        with suppress(thew.ThewError):  # the motion itself reports what is wrong
+            glimpse = glance.take(new, plan, viewed, flesh.pace, run_glance)
+        if glimpse is not None:
+            flesh.arriving = glimpse
 
     def offer(clip):
-        flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead)
+        flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead, glimpse)
 
     try:
-        new.clip, new.touching, new.inverted_count, new.pin_gaps = yield Work(progress_text(plan), run, 0.8, 1.0)
+        new.clip, new.touching, new.inverted_count, new.pin_gaps = yield Work(progress_words.text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
@@ -111,26 +132,6 @@ class KeptClips:
     clips: list
     key: bytes
     inverted_count: int
-
-
-def progress_text(plan: SimulationPlan) -> str:
-    """Returns the progress text of a plan; frames of a loop are not final before it repeats, so they are shown only then."""
-    return "Closing the loop" if plan.beginning.period else "Simulating"
-
-
-def progress_callback(progress):
-    """Builds the core's progress callback: it passes on frames, and as text the rounds of a loop and the work before frame 1.
-
-    The preparation of contact counts from 0 to 1 by itself, and flesh deep in other flesh takes seconds to come to rest.
-    """
-
-    def report_progress(at: float, stage: str) -> bool:
-        turn = LOOP_ROUND.search(stage)
-        if "frame" in stage:
-            return progress(at, f"Closing the loop (round {turn[1]})" if turn else "")
-        return progress(0.0, stage if at < 1.0 else "")
-
-    return report_progress
 
 
 def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:

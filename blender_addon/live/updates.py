@@ -6,10 +6,9 @@ With a window a timer runs them, so that the window stays responsive. Objects th
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
-from dataclasses import dataclass, field
+from time import perf_counter
 
 import bpy
 
@@ -17,12 +16,13 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED_ERRORS, thew
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
-from ..scene import frame_dependence, poses, reading, windows
-from . import jobs, keyframed, rendering, session, validity
+from ..scene import poses, reading, visibility, windows
+from . import jobs, keyframed, rendering, session, turns, validity
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
 from .registers import is_alive
 from .session import register as fleshes
+from .turns import state
 
 #: Seconds without a change of settings before the motion is computed again. A dragged value changes with every redraw, 30 to 60
 #: times a second; a hand that rests for so long has let go.
@@ -31,36 +31,23 @@ SETTING_DELAY = 0.3
 #: The same for the method Modal, which answers at once, and for flesh not shown yet. Three redraws at 60 a second.
 SHORT_DELAY = 0.05
 
-#: Fraction of an update after which the lattice is done. `building` makes it in the first half.
-LATTICE_FRACTION = 0.6
+#: Seconds without a step of a drag after which the hand has let go: what is under way for another value is dropped.
+LET_GO_DELAY = 0.1
 
 #: Seconds between two steps of work in a window. Fifty a second, about as often as windows are redrawn.
 STEP_INTERVAL = 0.02
 
+#: The same until the frame in view is shown, and the seconds that a step may take: one redraw at 60 a second.
+QUICK_INTERVAL, STEP_TIME = 0.005, 0.012
 
-@dataclass
-class UpdateQueue:
-    """The update under way, and the objects that wait."""
+#: Seconds after its start in which the window waits for short steps of an update, rather than to come back to each.
+YOUNG_TIME = 0.15
 
-    rendering: bool = False
-    rendered_elsewhere: bool = False  # by another thread
-    undone: bool = False  # Blender's next update follows an undo, and may report every curve
-    writes_curves: bool = False  # Blender's update reports curves that we have written
-    read_in_render: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
-    read_in_playback: set[int] = field(
-        default_factory=set
-    )  # the same, since playback began or since their keys were edited
-    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> time of its update
-    #: The same for objects whose update under way is dropped at that time.
-    overriding: dict[int, float] = field(default_factory=dict)
-    stepper: Stepper | None = None  # the update under way
-    updated_object: bpy.types.Object | None = None  # its object
-    started_from: tuple = ()  # its settings
-    #: Object session id -> the part of its motion that was displayed last.
-    displayed_parts: dict[int, object] = field(default_factory=dict)
+#: Modes in which the mesh changes by strokes of a brush.
+PAINT_MODES = {"WEIGHT_PAINT", "VERTEX_PAINT"}
 
-
-state = UpdateQueue()
+#: Seconds between two redraws that show nothing but progress.
+REDRAW_INTERVAL = 0.1
 
 
 # here and now --------------------------------------------------------------------------------------------------------
@@ -80,9 +67,13 @@ def may_read_playing(obj) -> bool:
 
 def is_ready(obj, scene, flesh) -> bool:
     """Returns whether the clip can be shown now; updates it at once (without a window, in a render) or later."""
+    if windows.is_browsing() and not state.rendering and turns.was_checked(obj, flesh, scene):
+        return True
     try:
         if not validity.is_outdated(obj, scene, flesh, shows_rest_only(obj)):
             recover(obj, scene, flesh)
+            if windows.is_browsing():
+                turns.note_checked(obj, flesh, scene)
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
@@ -161,6 +152,8 @@ def wait(obj: bpy.types.Object) -> None:
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
     wait_for(obj, SHORT_DELAY if quick else SETTING_DELAY)
     state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
+    state.edited = obj.session_uid
+    state.seen.discard(state.edited)
 
 
 def expect(obj: bpy.types.Object) -> None:
@@ -174,31 +167,6 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
     state.waiting[obj.session_uid] = time.monotonic() + patience
     if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
-
-
-def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
-
-    These are simulated when they next play; during playback, once the keys rest.
-    """
-    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
-    for obj in objects:
-        flesh = fleshes.known_state(obj)
-        if flesh is None:
-            continue
-        report_event(obj, flesh, Event.CURVES_EDITED)
-        flesh.curve_edits += 1
-        if (
-            state.undone
-            or state.writes_curves
-            or flesh.motion is None
-            or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
-        ):
-            continue
-        report_event(obj, flesh, Event.KEYS_EDITED)
-        state.read_in_playback.discard(obj.session_uid)
-        if not windows.is_headless() and windows.is_playing():
-            wait(obj)
 
 
 def evaluate_own_curves(view_layer: bpy.types.ViewLayer) -> None:
@@ -216,20 +184,28 @@ def evaluate_own_curves(view_layer: bpy.types.ViewLayer) -> None:
 
 
 def schedule_at_once(obj: bpy.types.Object) -> bool:
-    """Schedules an update of `obj` at once, without waiting for rest: a drag is followed step by step, one update after another.
+    """Schedules an update of `obj` at once, without waiting for rest: a drag is followed step by step, see `turns`.
 
     Returns whether such an update was due or under way already.
     """
-    under_way = obj.session_uid in state.waiting or (state.updated_object is not None and state.updated_object == obj)
-    state.waiting.setdefault(obj.session_uid, time.monotonic())
+    under_way = turns.is_due(obj)
+    uid, now = obj.session_uid, time.monotonic()
+    state.waiting[uid] = min(state.waiting.get(uid, now), now)
+    state.overriding[uid] = now + LET_GO_DELAY
+    state.edited = uid
+    state.seen.discard(uid)
     if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
-        bpy.app.timers.register(tick, first_interval=SHORT_DELAY)
+        bpy.app.timers.register(tick, first_interval=QUICK_INTERVAL)
     return under_way
 
 
 def schedule_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
     """Schedules an update where there is a window; elsewhere the next frame that is looked up updates the flesh."""
-    if not windows.is_headless():
+    if windows.is_headless():
+        return
+    if obj.mode in PAINT_MODES:  # its stroke is waited for
+        schedule_at_once(obj)
+    else:
         wait(obj)
 
 
@@ -249,47 +225,79 @@ def tick() -> float | None:
         if state.stepper is None and not start_next():
             return SHORT_DELAY if state.waiting else None
         # The window stays responsive between two slices that read Blender's data, and during native work in its thread.
-        if is_superseded():
+        if turns.is_superseded(time.monotonic()):
             state.stepper.cancel()  # the next one begins when this one has stopped
-        if state.stepper.advance():
+        ended = advance(state.stepper, perf_counter() - state.begun < YOUNG_TIME)
+        if ended:
             finish_update()
-        else:
-            show_arriving()
-        windows.redraw()
-        return STEP_INTERVAL
+        shown = not ended and show_arriving()
+        if shown and state.updated_object is not None:
+            state.pictured = True
+            state.seen.add(state.updated_object.session_uid)
+        redraw(ended or shown)
+        return STEP_INTERVAL if state.pictured and not ended else QUICK_INTERVAL
     except Exception:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
         state.stepper = None
         return None
 
 
+def advance(stepper: Stepper, young: bool) -> bool:
+    """Runs a step of an update, or while it is `young` as many short ones as fit into `STEP_TIME`; returns whether it has ended."""
+    until = perf_counter() + STEP_TIME
+    while not stepper.advance(max(until - perf_counter(), 0.0) if young else 0.0):
+        if not young or perf_counter() >= until:
+            return False
+    return True
+
+
+_redrawn = 0.0  # time of the last redraw
+
+
+def redraw(at_once: bool) -> None:
+    """Redraws windows where something new is shown, else now and then for the progress."""
+    global _redrawn
+    now = perf_counter()
+    if at_once or now - _redrawn >= REDRAW_INTERVAL:
+        _redrawn = now
+        windows.redraw()
+
+
 def start_next() -> bool:
     """Starts the update that has waited long enough; returns False when none is due."""
     if poses.silence_depth or state.rendering or windows.is_stroking():
         return False
-    now = time.monotonic()
-    due = [uid for uid, when in state.waiting.items() if when <= now]
-    scene = bpy.context.scene
+    now, scene = time.monotonic(), bpy.context.scene
+    due = {uid for uid, when in state.waiting.items() if when <= now}
     for uid in due:
-        del state.waiting[uid]
         state.overriding.pop(uid, None)
-        obj = next(
-            (o for o in [*fleshes.objects(scene), *keyframed.register.objects(scene)] if o.session_uid == uid), None
-        )
-        if obj is None or not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
+    every = [*fleshes.objects(scene), *keyframed.register.objects(scene)]
+    waiting = turns.in_order(obj for obj in every if obj.session_uid in due)
+    for uid in due - {obj.session_uid for obj in waiting}:
+        del state.waiting[uid]  # deleted meanwhile, or of another scene
+    for obj in waiting:
+        del state.waiting[obj.session_uid]
+        if not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
+            continue
+        if not visibility.is_looked_at(obj):
+            state.passed_over.add(obj.session_uid)  # it is brought up to date once somebody looks
             continue
         if is_keyframed(obj):
             state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
+            state.pictured, state.begun = True, perf_counter()
             return True
         flesh = fleshes.state_of(obj)
         try:
             if not validity.is_outdated(obj, scene, flesh):
                 recover(obj, scene, flesh)
+                show_finished(obj, scene)
                 continue
             if windows.is_playing() and validity.is_behind(obj, scene, flesh):
                 state.read_in_playback.add(obj.session_uid)
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
-            state.updated_object, state.started_from = obj, update_inputs(obj, scene)
+            state.updated_object, state.started_from = obj, turns.update_inputs(obj, scene)
+            state.pictured, state.begun = False, perf_counter()
+            flesh.viewed = turns.frame_in_view(obj, scene)
             return True
         except EXPECTED_ERRORS as error:
             jobs.fail(obj, flesh, error)
@@ -301,11 +309,12 @@ def is_keyframed(obj: bpy.types.Object) -> bool:
     return obj.thew.made.keyframed
 
 
-def show_arriving() -> None:
-    """Shows the window's frame as soon as it is ready; during playback frames are looked up anyway."""
+def show_arriving() -> bool:
+    """Shows the window's frame as soon as it is ready; returns whether one was shown. During playback frames are looked up anyway."""
     if windows.is_playing():
-        return
-    scene = bpy.context.scene
+        known = (fleshes.known_state(obj) for obj in fleshes.objects(bpy.context.scene))
+        return any(flesh is not None and flesh.arriving is not None for flesh in known)
+    scene, shown = bpy.context.scene, False
     for obj in fleshes.objects(scene):
         flesh = fleshes.known_state(obj)
         if flesh is None or flesh.arriving is None or not session.is_shown(obj):
@@ -313,45 +322,22 @@ def show_arriving() -> None:
         part = flesh.arriving  # the simulating thread may replace it
         if part is not state.displayed_parts.get(obj.session_uid) and session.show_arriving(obj, flesh, scene):
             state.displayed_parts[obj.session_uid] = part
+            shown = True
+    return shown
+
+
+def show_finished(obj: bpy.types.Object, scene: bpy.types.Scene) -> None:
+    """Shows the finished motion of an object again, after frames of an unfinished one were in view."""
+    if state.displayed_parts.pop(obj.session_uid, None) is not None and session.is_shown(obj):
+        session.present(obj, fleshes.state_of(obj), scene)
 
 
 def show_last_finished() -> None:
     """Shows the last finished motion again, after frames of an unfinished one were in view."""
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
-        if state.displayed_parts.pop(obj.session_uid, None) is not None and session.is_shown(obj):
-            session.present(obj, fleshes.state_of(obj), scene)
+        show_finished(obj, scene)
     state.displayed_parts.clear()
-
-
-#: Settings on which the lattice depends.
-LATTICE_SETTINGS = ("cells_across", "height", "limbs", "hand_lattice", "symmetric")
-
-
-def is_superseded() -> bool:
-    """Returns whether the object under work has waited long enough with other settings than those of the update."""
-    obj = state.updated_object
-    if (
-        not is_alive(obj)
-        or is_keyframed(obj)  # it cancels by itself
-        or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
-        or windows.is_stroking()
-    ):
-        return False
-    flesh, now = fleshes.state_of(obj), update_inputs(obj, bpy.context.scene)
-    if now == state.started_from:
-        return False
-    # A lattice under way is not started again for settings on which it does not depend.
-    (settings, *_), touches, _ = now
-    (former, *_), before, _ = state.started_from
-    kept = all(getattr(settings, name) == getattr(former, name) for name in LATTICE_SETTINGS)
-    return flesh.lattice_key != b"" or not kept or touches != before or state.stepper.fraction >= LATTICE_FRACTION
-
-
-def update_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
-    """Returns the inputs of an update, and the counts of edits of the mesh and of curves."""
-    flesh = fleshes.state_of(obj)
-    return validity.update_inputs(obj, scene), flesh.touches, flesh.curve_edits
 
 
 def finish_update() -> None:
@@ -366,7 +352,10 @@ def finish_update() -> None:
     if not isinstance(stepper.error, EXPECTED_ERRORS):
         traceback.print_exception(stepper.error)
     if not is_keyframed(obj):
-        give_up(obj, bpy.context.scene, fleshes.state_of(obj), stepper.error)
+        flesh, scene = fleshes.state_of(obj), bpy.context.scene
+        give_up(obj, scene, flesh, stepper.error)
+        if keeps_last(flesh) and session.is_shown(obj):  # frames of the motion that failed may be in view
+            session.present(obj, flesh, scene)
 
 
 def drop_update(obj: bpy.types.Object) -> bool:

@@ -12,7 +12,7 @@ from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
 from ..saved import bakes as saved_bakes
-from ..scene import colliders, contact_exclusions, groups, reading, rig_controls, windows
+from ..scene import colliders, contact_exclusions, groups, movers, reading, rig_controls, windows
 from ..scene.character import read_character
 from .build_settings import BuildSettings
 from .flesh import Flesh
@@ -89,6 +89,8 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
     condition = flesh.condition
     if not (condition.is_showable and flesh.covers(*frames)) or condition.is_behind or controls_moved(obj, flesh):
         return False
+    if movers_changed(obj, flesh):
+        return False
     if flesh.motion.lead_length < build_settings.lead or flesh.motion.pinned != build_settings.pins:
         return False
     return flesh.motion.colliders.reading_keys == colliders.reading_keys(build_settings.collides_with)
@@ -131,6 +133,17 @@ def fits_mesh(obj, scene, flesh: Flesh) -> bool:
 def controls_moved(obj, flesh: Flesh) -> bool:
     """Returns whether other curves or drivers move the rigs' controls than when they were read."""
     return flesh.motion.moving != rig_controls.control_animation(obj)
+
+
+def movers_changed(obj, flesh: Flesh) -> bool:
+    """Returns whether actions, constraints, drivers or other things move the object than when its poses were read.
+
+    They are compared only after Blender has reported an update of an object.
+    """
+    if not flesh.movers_touched or flesh.motion is None or not flesh.motion.movers:
+        return False
+    flesh.movers_touched = movers.fingerprint(obj, reading.armature_of(obj)) != flesh.motion.movers
+    return flesh.movers_touched
 
 
 def names_changed(obj, flesh: Flesh) -> bool:

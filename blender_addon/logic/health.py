@@ -12,6 +12,7 @@ from .cuts import cut_text
 from .errors import sentence
 from .sentences import plural
 from .states import Motion
+from .text_width import cut, text_width
 
 
 @dataclass(frozen=True)
@@ -178,11 +179,13 @@ def method_cost(method: str, elastic_joints: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Returns `text` in at most `width` characters, cut after a word."""
-    if len(text) <= width:
+    """Returns `text` in at most `width` letters, cut after a word, or after any wide sign."""
+    if text_width(text) <= width:
         return text
-    words = text[:width].rsplit(" ", 1)
-    return (words[0] if len(words) > 1 else text[: width - 1]).rstrip(" ,:;.") + "…"
+    short = cut(text, width)
+    words = short.rsplit(" ", 1)
+    whole = len(words) > 1 and text_width(short) == len(short)
+    return (words[0] if whole else cut(text, width - 1)).rstrip(" ,:;.、，：；。") + "…"
 
 
 def shorten_middle(name: str, width: int) -> str:

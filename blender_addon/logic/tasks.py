@@ -185,14 +185,16 @@ class Stepper:
         """Requests the task to stop; it ends at its next step."""
         self._cancelled = True
 
-    def advance(self) -> bool:
-        """Runs one step, or checks on a native call; returns True once the task has ended."""
+    def advance(self, patience: float = 0.0) -> bool:
+        """Runs one step, or checks on a native call, waiting at most `patience` seconds for its end; returns True once the task has
+        ended.
+        """
         if self.done:
             return True
         if self._thread is not None:
+            self._thread.join(patience)
             if self._thread.is_alive():
                 return False
-            self._thread.join()
             self._thread = None
             value, error = self._outcome or (None, None)
             if self._cancelled:

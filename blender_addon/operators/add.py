@@ -4,6 +4,7 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ..languages.translations import report
 from ..live import jobs, playback, riding, target, whole_character
 from ..live.flesh import Flesh
 from ..live.session import register
@@ -57,9 +58,10 @@ class THEW_OT_add(Job, bpy.types.Operator):
         for body in taken.bodies:
             flesh = register.state_of(body)
             if flesh.character.apart:
-                self.report({"WARNING"}, sentence(flesh.character.apart))
+                report(self, {"WARNING"}, sentence(flesh.character.apart))
             if is_carried(flesh):
-                self.report(
+                report(
+                    self,
                     {"WARNING"},
                     f"No bone runs through “{body.name}”, so nothing of it sways: put bones inside its skin, or, where that has "
                     "inner walls (a Solidify that was applied), delete them, and add the flesh again.",
@@ -69,12 +71,13 @@ class THEW_OT_add(Job, bpy.types.Operator):
             painted = register.state_of(body).character.painted
             for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness), (RIGID, painted.rigid)):
                 if values is not None:
-                    self.report({"WARNING"}, sentence(own_group_note(body, name)))
+                    report(self, {"WARNING"}, sentence(own_group_note(body, name)))
         others = other_flesh(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.state_of(obj)):
             return ride_instead(obj, others[0])
         if others:
-            self.report(
+            report(
+                self,
                 {"WARNING"},
                 f"“{others[0].name}” on the same armature has flesh already: if “{obj.name}” is clothes, eyes or hair, press "
                 "Remove, then Ride on Body.",

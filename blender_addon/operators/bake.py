@@ -9,6 +9,7 @@ from ..bake.clip_plans import CLIP_CHOICES
 from ..bake.compressed import MAX_REGIONS
 from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
 from ..bake.vertex_textures import IMAGES
+from ..languages.translations import report, translate
 from ..live import riding, updates
 from ..logic.errors import sentence
 from ..logic.names import describe
@@ -136,7 +137,7 @@ class Bake(Job):
     def description(cls, _context, properties):
         """Returns the tooltip: what the button bakes, in which form and where."""
         chosen = [name for name in ("target", "clips") if properties.is_property_set(name)]
-        return describe_press(properties) if chosen else cls.bl_description
+        return translate(describe_press(properties) if chosen else cls.bl_description)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -162,7 +163,7 @@ def report_bake(operator, obj, result) -> set[str]:
     """Reports a bake, as a warning if an export would go wrong. The status bar shows the last report, the Info editor all."""
     level = {"WARNING" if result.warnings else "INFO"}
     for text in (*result.details, result.message(obj)):
-        operator.report(level, sentence(text))
+        report(operator, level, sentence(text))
     return {"FINISHED"}
 
 

@@ -7,6 +7,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProp
 from ..bake import bake_records, clip_plans, joining, key_estimate, remaking, targets
 from ..bake.clip_plans import CLIP_CHOICES
 from ..bake.vertex_textures import IMAGES
+from ..languages.translations import report, translate
 from ..live import target
 from ..logic import bake_sizes
 from ..logic.errors import Refusal, sentence
@@ -90,7 +91,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if self.clips == "CHOSEN":
             column = layout.column(heading="Actions", align=True)
             for tick in self.ticks:
-                column.prop(tick, "chosen", text=tick.name)
+                column.prop(tick, "chosen", text=tick.name, translate=False)
         if self.target == "COMPRESSED":
             row = layout.row()
             row.alert = bool(self.unusable)
@@ -107,7 +108,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         joined = self.joined(context)
         layout.prop(self, "name", placeholder=joined.name if joined is not None else self.wanted_name)
         if joined is not None and joined.met:
-            layout.prop(self, "overwrite", text=f"Replace in “{joined.wanted}”")
+            layout.prop(self, "overwrite", text=translate(f"Replace in “{joined.wanted}”"))
         if self.other_clips(context) and not self.moves_bones:
             layout.prop(self, "anew")
         column = layout.column(align=True)
@@ -234,7 +235,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         obj = target.target_mesh(context)
         refused = self.unusable or folder_refusal(self.folder if self.writes_files else None)
         if refused:
-            self.report({"ERROR"}, sentence(refused))
+            report(self, {"ERROR"}, sentence(refused))
             return {"CANCELLED"}
         if obj is not None and obj.type == "MESH" and obj.library is None:
             remaking.choose(obj, {name: getattr(self, name) for name in remaking.CHOICES})

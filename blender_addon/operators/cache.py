@@ -3,6 +3,7 @@
 
 import bpy
 
+from ..languages.translations import report
 from ..scene import cache_files
 
 
@@ -15,7 +16,7 @@ class THEW_OT_clear_cache(bpy.types.Operator):
     def execute(self, _context):
         left = cache_files.clear()
         if left:
-            self.report({"ERROR"}, left)
+            report(self, {"ERROR"}, left)
             return {"CANCELLED"}
-        self.report({"INFO"}, "The cache is empty.")
+        report(self, {"INFO"}, "The cache is empty.")
         return {"FINISHED"}

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..edit import dragging
+from ..languages.translations import report, show_status
 from ..live import playback, target
 from ..live.session import register as fleshes
 from ..logic import modal
@@ -64,7 +65,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     def tell(self, context, text: str) -> None:
         if text != self._said:
             self._said = text
-            context.workspace.status_text_set(text)
+            show_status(context.workspace, text)
 
     # events -----------------------------------------------------------------------------------------------------------
 
@@ -75,7 +76,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
             return ModalTool.modal(self, context, event)
         self.end(context)
         playback.look_up(bpy.context.scene)
-        self.report({"WARNING"}, f"The drag of “{self._name}” ended, because {lost}.")
+        report(self, {"WARNING"}, f"The drag of “{self._name}” ended, because {lost}.")
         return {"CANCELLED"}
 
     def end_reason(self, context) -> str:
@@ -110,7 +111,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
         try:
             self._motion.take(vertex, dragged)
         except Refusal as error:
-            self.report({"WARNING"}, str(error))
+            report(self, {"WARNING"}, str(error))
             return
         if dragged:
             self._depth = self._motion.world(vertex)

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ..edit import explaining, rigid, softening
+from ..languages.translations import translate
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
@@ -39,7 +40,7 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
     @classmethod
     def description(cls, _context, properties):
         if properties.map == "STIFFNESS":
-            return (
+            return translate(
                 "Paint a factor on the stiffness, in Weight Paint mode: 0 is a quarter, 0.5 no change, 1 four times. "
                 "Press again to return to Object mode"
             )
@@ -48,7 +49,7 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
                 "Paint where the skin keeps exactly to its bones, in Weight Paint mode: 0 is free, 1 never sways or bulges. Press again "
                 "to return to Object mode"
             )
-        return cls.bl_description
+        return translate(cls.bl_description)
 
     def edit(self, context, obj):
         name = {"FLESH": flesh_map.FLESH, "STIFFNESS": flesh_map.STIFFNESS, "RIGID": flesh_map.RIGID}[self.map]

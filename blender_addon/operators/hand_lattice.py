@@ -7,6 +7,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..edit import hand_lattice as edit
+from ..languages.translations import translate
 from ..live import lattice_faults, target
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -39,11 +40,11 @@ class THEW_OT_lattice_edit(QuickJob, bpy.types.Operator):
     @classmethod
     def description(cls, _context, properties):
         if properties.source == "BOXES":
-            return (
+            return translate(
                 "Begin anew with a coarse lattice to edit: boxes from the root along the bones most in line. Other bones are yours to add, "
                 "with Add Cell"
             )
-        return cls.bl_description
+        return translate(cls.bl_description)
 
     def invoke(self, context, event):
         """Asks before edits are replaced that the flesh does not use."""

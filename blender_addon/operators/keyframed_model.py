@@ -11,6 +11,7 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..edit import keyframing
 from ..edit.keyframe_modelling import KeyframeModel
+from ..languages.translations import show_status
 from ..live import keyframed, keyframed_events, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -193,9 +194,10 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
         self._held = False
         self.held.callback(viewing.TemporaryDrawing(lambda: [(self._stand.start[None], DRAGGED_COLOUR, 9.0)]).end)
         windows.redraw()
-        context.workspace.status_text_set(
+        show_status(
+            context.workspace,
             "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "
-            "Esc puts it back"
+            "Esc puts it back",
         )
 
     def handle(self, context, event):

@@ -11,6 +11,7 @@ from bpy.props import BoolProperty, FloatProperty, FloatVectorProperty, IntPrope
 
 from ..edit import limb_shape
 from ..edit.limbs import model_of
+from ..languages.translations import show_status
 from ..live import updates
 from ..logic.errors import Refusal
 from ..logic.limb_handles import Handle
@@ -53,7 +54,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         self._handle, self._start, self._depth, self._over = None, None, None, -1
         self._before: list[str] = []
         self.held.callback(viewing.TemporaryDrawing(self.marks).end)
-        context.workspace.status_text_set(f"Thew: {KEYS_HELP}")
+        show_status(context.workspace, f"Thew: {KEYS_HELP}")
         windows.redraw()
 
     def modal(self, context, event):
@@ -115,12 +116,12 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
             self._stand.obj, self.limb(), self._start, self._handle, view.point_at_depth(self._depth), whole
         )
         said = "Here the boundary would fold: it stays at the last place where it does not." if stopped else KEYS_HELP
-        context.workspace.status_text_set(f"Thew: {said}")
+        show_status(context.workspace, f"Thew: {said}")
         windows.redraw()
 
     def let_go(self, context) -> None:
         self._handle, self._start = None, None
-        context.workspace.status_text_set(f"Thew: {KEYS_HELP}")
+        show_status(context.workspace, f"Thew: {KEYS_HELP}")
         windows.redraw()
 
     def take_back(self) -> None:

@@ -8,6 +8,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import limb_shape
 from ..edit import limbs as edit
+from ..languages.translations import report
 from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.limbs import Region
@@ -42,7 +43,8 @@ class THEW_OT_limb_add(QuickJob, bpy.types.Operator):
         limb, met = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
         limb_shape.note_edit(obj)
         if met.miss > 2 * edit.MAX_GOOD_MISS:
-            self.report(
+            report(
+                self,
                 {"WARNING"},
                 f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
                 "should be",

@@ -6,6 +6,7 @@ from bpy.props import StringProperty
 
 from ..bake import export_check, mending
 from ..bake.traps import ExportSettings, open_exporter
+from ..languages.translations import translate
 from ..live.work import running_steppers
 from ..logic.errors import Refusal, sentence
 from ..logic.tasks import Task
@@ -30,7 +31,7 @@ class THEW_OT_mend_export(Job, bpy.types.Operator):
     @classmethod
     def poll(cls, _context):
         if running_steppers:
-            cls.poll_message_set("Thew is at work: wait, or press Esc")
+            cls.poll_message_set(translate("Thew is at work: wait, or press Esc"))
             return False
         return True
 
@@ -41,7 +42,7 @@ class THEW_OT_mend_export(Job, bpy.types.Operator):
         settings = open_exporter(context, properties.exporter) or ExportSettings(properties.exporter)
         found = export_check.find_traps(context.scene.objects, settings)
         texts = [trap.text for trap in found if (trap.key, trap.obj.name) == (properties.trap, properties.object)]
-        return "\n\n".join([does, *map(sentence, texts[:1])])
+        return "\n\n".join(map(translate, [does, *map(sentence, texts[:1])]))
 
     def job(self, context, _obj) -> Task:
         mesh = context.scene.objects.get(self.object)

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..edit import posed_character
+from ..languages.translations import report, show_status
 from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -123,7 +124,7 @@ class SkinTool(ModalTool):
         self.held.callback(viewing.TemporaryDrawing(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
-        context.workspace.status_text_set(status)
+        show_status(context.workspace, status)
 
     @property
     def dragging(self) -> bool:
@@ -153,8 +154,10 @@ class SkinTool(ModalTool):
             return {"PASS_THROUGH"}
         hit, triangles = self.first_hit(*view.ray())
         if hit is None:
-            self.report(
-                {"WARNING"}, f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body."
+            report(
+                self,
+                {"WARNING"},
+                f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body.",
             )
             return self.handle_miss(context)
         self.hold(hit.vertex(triangles), not event.shift)

@@ -13,6 +13,8 @@ from contextlib import ExitStack
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
+from ..languages.contexts import own_context
+from ..languages.translations import report, show_status, translate
 from ..live import target, updates
 from ..live.registers import is_alive
 from ..live.work import running_steppers
@@ -41,7 +43,7 @@ def clear_status(context) -> None:
 
 def option(kind: Callable, name: str, description: str, **options):
     """Returns a property of an operator, one of `bpy.props`."""
-    return kind(name=name, description=description, **options)
+    return kind(name=name, description=description, **own_context(name), **options)
 
 
 def fresh_property(kind: Callable, name: str, description: str, **options):
@@ -90,10 +92,10 @@ class Job:
     @classmethod
     def poll(cls, context):
         if running_steppers:
-            cls.poll_message_set("Thew is at work: wait, or press Esc")
+            cls.poll_message_set(translate("Thew is at work: wait, or press Esc"))
             return False
         if context.view_layer.objects.active is None:
-            cls.poll_message_set(cls.poll_message)
+            cls.poll_message_set(translate(cls.poll_message))
             return False
         return True
 
@@ -153,7 +155,7 @@ class Job:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))
             if context.workspace is not None:
-                context.workspace.status_text_set(f"Thew: {stepper.status_text} (Esc cancels)")
+                show_status(context.workspace, f"Thew: {stepper.status_text} (Esc cancels)")
             windows.redraw()
         except Exception as error:
             self._held.close()
@@ -180,13 +182,13 @@ class Job:
         said = self.message(obj, result)
         for text in [said] if isinstance(said, str) else said:
             if text:
-                self.report({"INFO"}, sentence(text))
+                report(self, {"INFO"}, sentence(text))
         return {"FINISHED"}
 
     def refuse(self, obj, error: BaseException):
         """Reports why nothing was done."""
         if isinstance(error, Cancelled):
-            self.report({"WARNING"}, "Cancelled: nothing was changed.")
+            report(self, {"WARNING"}, "Cancelled: nothing was changed.")
             return {"CANCELLED"}
         text = sentence(str(error))
         if not isinstance(error, EXPECTED_ERRORS):
@@ -196,7 +198,7 @@ class Job:
             text = f"“{obj.name}”: {text}"
         where = "" if isinstance(error, EXPECTED_ERRORS) else f" At {session_log.place_of(error)}."
         session_log.note_refusal("", text + where)
-        self.report({"ERROR"}, text)
+        report(self, {"ERROR"}, text)
         return {"CANCELLED"}
 
 

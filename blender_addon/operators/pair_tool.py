@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..languages.translations import report, show_status
 from ..logic.errors import sentence
 from ..logic.native import EXPECTED_ERRORS
 from ..logic.point_pairs import PointPairs
@@ -38,8 +39,8 @@ class PairTool(ModalTool):
         """Shows in the status bar what to do next."""
         count = plural(len(self.pairs.pairs), "pair")
         waiting = " · now the same point on the other mesh" if self.pairs.waiting is not None else ""
-        self._workspace.status_text_set(
-            f"{self.hint} · {count}{waiting} · Ctrl+Z: take back · Enter: {self.result} · Esc: cancel"
+        show_status(
+            self._workspace, f"{self.hint} · {count}{waiting} · Ctrl+Z: take back · Enter: {self.result} · Esc: cancel"
         )
         windows.redraw()
 
@@ -56,7 +57,7 @@ class PairTool(ModalTool):
         if view is None:
             return {"PASS_THROUGH"}
         if not self.pairs.click(*view.ray()):
-            self.report({"WARNING"}, "There is neither of the two meshes under the mouse: click on one of them.")
+            report(self, {"WARNING"}, "There is neither of the two meshes under the mouse: click on one of them.")
         self.show_status()
         return {"RUNNING_MODAL"}
 
@@ -69,7 +70,7 @@ class PairTool(ModalTool):
         try:
             text = self.finish(context)
         except EXPECTED_ERRORS as error:
-            self.report({"WARNING"}, sentence(str(error)))
+            report(self, {"WARNING"}, sentence(str(error)))
             return {"RUNNING_MODAL"}
         self.end(context)
         return self.report_success(self._stand.obj, text)

@@ -12,6 +12,7 @@ from bpy.props import FloatProperty, FloatVectorProperty, IntProperty, StringPro
 from ..edit import placing, posed_character, sizing
 from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
+from ..languages.translations import show_status
 from ..logic import sliders
 from ..logic.errors import Refusal
 from ..logic.guides import ridden_frame
@@ -196,7 +197,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
             else f"  radius {length(max(sizes.values()) / self._stand.flesh.place.metres_per_unit)}"
         )
         message = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
-        context.workspace.status_text_set(f"Thew: {message}")
+        show_status(context.workspace, f"Thew: {message}")
         windows.redraw()
 
     def placement_at_mouse(self) -> Placement:

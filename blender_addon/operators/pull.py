@@ -10,6 +10,7 @@ import numpy as np
 from bpy.props import StringProperty
 
 from ..edit import posed_character, pulling
+from ..languages.translations import show_status
 from ..live import session, target, updates
 from ..live.events import report_event
 from ..logic.errors import Refusal
@@ -107,8 +108,9 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         if self._target is None:
             return
         self._stand.show(self._pull.pull(self.all_points(), evaluations=UPDATE_EVALUATIONS))
-        context.workspace.status_text_set(
-            f"Thew: {self._pull.outcome_text(self.all_points())}; release keeps, Esc puts everything back"
+        show_status(
+            context.workspace,
+            f"Thew: {self._pull.outcome_text(self.all_points())}; release keeps, Esc puts everything back",
         )
         self._due = not self._pull.arrived  # continues at the next tick, even if the mouse stands still
         self._changed = True

@@ -4,6 +4,7 @@
 import bpy
 from bpy.props import StringProperty
 
+from ..languages.translations import report
 from ..live import playback, riding, target, updates, whole_character
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
@@ -44,7 +45,7 @@ class THEW_OT_ride(QuickJob, bpy.types.Operator):
         playback.look_up(context.scene)
         for obj in riders:
             if obj.thew.made.notes:
-                self.report({"WARNING"}, sentence(obj.thew.made.notes))
+                report(self, {"WARNING"}, sentence(obj.thew.made.notes))
         names = join_words([describe(obj) for obj in riders])
         return f"{names} {'rides' if len(riders) == 1 else 'ride'} on {describe(body)}."
 

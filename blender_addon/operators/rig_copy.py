@@ -13,6 +13,7 @@ from ..edit.limb_guides import LimbOwner
 from ..edit.retargeting import CharacterLink
 from ..edit.rig_copies import CopyReport
 from ..edit.rig_fit import fit, fit_text
+from ..languages.translations import report, translate
 from ..live import jobs, target, updates
 from ..logic.errors import sentence
 from ..logic.names import describe
@@ -138,7 +139,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         layout.template_list("THEW_UL_bone_pairs", "", self, "pairs", self, "active_pair", rows=rows, maxrows=rows)
         count = len(obj.thew.landmarks)
         if count:
-            layout.prop(self, "landmarks", text=plural(count, "Landmark"))
+            layout.prop(self, "landmarks", text=translate(plural(count, "Landmark")))
         else:
             layout.label(text="Where a part lies wrong: Cancel, then Click Landmarks", icon="INFO")
         layout.row().prop(self, "paint", expand=True)
@@ -149,7 +150,7 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
         for texts in self.errors[:MAX_ROWS]:
             row = box.row()
             for text in texts:
-                row.label(text=text)
+                row.label(text=translate(text))
 
     def link_of(self, context, obj, given=()) -> CharacterLink:
         """Returns the correspondence of both characters with the choices of the dialog."""
@@ -205,12 +206,12 @@ class THEW_OT_rig_copy(QuickJob, bpy.types.Operator):
                 links.append(CharacterLink(here, there, given, self.names, self.swap and not given, self.landmarks))
             return links[0]
 
-        report = limb_rigs.carry(context, source, obj, link_of)
-        for text in report.warnings:
-            self.report({"WARNING"}, text)
+        copied = limb_rigs.carry(context, source, obj, link_of)
+        for text in copied.warnings:
+            report(self, {"WARNING"}, text)
         rigging.show_edit(context, obj)
         self.link = None  # the operator stays in the history, and need not keep two bodies
-        return [report.message(obj), *self.keep_colours(context, links[0])]
+        return [copied.message(obj), *self.keep_colours(context, links[0])]
 
     def keep_colours(self, context, link: CharacterLink) -> list[str]:
         """Writes the colours that are chosen as attributes, shows them, and returns a sentence about it."""

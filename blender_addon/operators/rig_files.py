@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import StringProperty
 
+from ..languages.translations import report
 from ..live import jobs, target
 from ..logic.sentences import plural
 from ..rigs import files
@@ -33,7 +34,7 @@ class THEW_OT_rig_export(RigEdit, bpy.types.Operator):
     def change(self, context, obj):
         written, left = files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         for text in left:
-            self.report({"WARNING"}, text)
+            report(self, {"WARNING"}, text)
         return f"{plural(written, 'rig')} written to {self.filepath}."
 
 
@@ -55,6 +56,6 @@ class THEW_OT_rig_import(RigEdit, bpy.types.Operator):
         added = files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         lost = [rig for rig in added if rig.problem]
         for rig in lost:
-            self.report({"WARNING"}, rig.problem)
+            report(self, {"WARNING"}, rig.problem)
         kept = f", {len(lost)} of them switched off" if lost else ""
         return f"{plural(len(added), 'rig')} added{kept}."

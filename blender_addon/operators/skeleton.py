@@ -11,6 +11,7 @@ import numpy as np
 from bpy.props import BoolProperty, StringProperty
 
 from ..edit import skeleton as edit
+from ..languages.translations import report, show_status
 from ..logic.errors import Refusal
 from ..logic.json_text import parse_json
 from ..logic.names import describe
@@ -54,7 +55,7 @@ class THEW_OT_skeleton_click(ModalTool, bpy.types.Operator):
 
     def take(self, context):
         self.held.callback(viewing.TemporaryDrawing(self.marks).end)
-        context.workspace.status_text_set(STATUS)
+        show_status(context.workspace, STATUS)
 
     def handle(self, context, event):
         clicks = self._stand.clicks
@@ -64,7 +65,7 @@ class THEW_OT_skeleton_click(ModalTool, bpy.types.Operator):
             return self.keep(context)
         if event.type == "X" and event.value == "PRESS":
             self.mirror = clicks.mirror = not clicks.mirror
-            self.report({"INFO"}, f"X Mirror is {'on' if clicks.mirror else 'off'}.")
+            report(self, {"INFO"}, f"X Mirror is {'on' if clicks.mirror else 'off'}.")
             return {"RUNNING_MODAL"}
         return {"PASS_THROUGH"} if event.type != "LEFTMOUSE" else {"RUNNING_MODAL"}
 
@@ -77,9 +78,9 @@ class THEW_OT_skeleton_click(ModalTool, bpy.types.Operator):
         try:
             text = self._stand.clicks.click(*edit.ray_in(obj, *view.ray()))
         except Refusal as error:
-            self.report({"WARNING"}, f"{describe(obj)}: {error}.")
+            report(self, {"WARNING"}, f"{describe(obj)}: {error}.")
             return {"RUNNING_MODAL"}
-        context.workspace.status_text_set(f"{text} · {STATUS}")
+        show_status(context.workspace, f"{text} · {STATUS}")
         windows.redraw()
         return {"RUNNING_MODAL"}
 
@@ -93,11 +94,11 @@ class THEW_OT_skeleton_click(ModalTool, bpy.types.Operator):
         try:
             clicks.skeleton()
         except Refusal as error:
-            self.report({"WARNING"}, f"{describe(obj)}: {error}.")
+            report(self, {"WARNING"}, f"{describe(obj)}: {error}.")
             return {"RUNNING_MODAL"}
         self.end(context)
         self.joints = write_joints(clicks)
-        self.report({"INFO"}, describe_bound(*edit.keep(context, obj, clicks), obj))
+        report(self, {"INFO"}, describe_bound(*edit.keep(context, obj, clicks), obj))
         return {"FINISHED"}
 
     def marks(self):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import bpy
 
+from ..languages.contexts import own_context
+
 #: Called with the object; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object at each step of a drag of the dial; set by `handlers`.
@@ -27,7 +29,7 @@ def call_on_change(self, _context) -> None:
 
 def setting(kind: Callable, name: str, description: str, update: Callable = call_on_change, **options):
     """Builds a setting of the artist, a property of `bpy.props`: it is not animated, and `update` is called after an edit."""
-    return kind(name=name, description=description, options=set(), update=update, **options)
+    return kind(name=name, description=description, options=set(), update=update, **own_context(name), **options)
 
 
 def record(kind: Callable, description: str, **options):

@@ -22,6 +22,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..languages.contexts import OWN
 from ..logic.keyframes import KINDS, VELOCITIES
 from .edit_callbacks import record, setting
 
@@ -255,6 +256,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     )
     relax: FloatProperty(
         name="Amount",
+        translation_context=OWN,
         description="Amount for Relax Sculpt: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
         default=0.3,
         min=0.0,

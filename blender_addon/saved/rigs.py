@@ -26,6 +26,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..languages.contexts import OWN, own_context
 from ..logic.names import free_name
 from ..logic.sliders import GUIDES, TEMPLATES, choices
 from . import slider_groups
@@ -129,7 +130,9 @@ def guide_property(default: str, **options):
 def _choice_property(specs: dict, name: str, description: str, default: str, options: dict):
     items = choices(specs)
     default = default if default in specs else items[0][0]
-    return EnumProperty(name=name, description=description, items=items, default=default, **options)
+    return EnumProperty(
+        name=name, description=description, items=items, default=default, **own_context(name), **options
+    )
 
 
 # the groups -----------------------------------------------------------------------------------------------------------
@@ -140,6 +143,7 @@ class ThewRigSample(bpy.types.PropertyGroup):
 
     control: FloatProperty(
         name="Control",
+        translation_context=OWN,
         description="Value of the control at which the rig is like this",
         default=0.0,
         precision=3,
@@ -157,7 +161,12 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
 
     name: StringProperty(name="Name", description="Name of this rig", default="Rig", update=_name_edited)
     enabled: BoolProperty(
-        name="Enabled", description="Let this rig push the flesh", default=True, options=set(), update=_rig_edited
+        name="Enabled",
+        description="Let this rig push the flesh",
+        translation_context=OWN,
+        default=True,
+        options=set(),
+        update=_rig_edited,
     )
     solo: BoolProperty(
         name="Solo",
@@ -168,6 +177,7 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
     )
     control: FloatProperty(
         name="Control",
+        translation_context=OWN,
         description="Position of the rig between its samples: key it, or drive it from a bone. It is blended "
         "between two samples and constant outside them",
         default=1.0,
@@ -257,6 +267,7 @@ class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup
     # a muscle; its origin is on `bone`
     insertion: StringProperty(
         name="Insertion",
+        translation_context=OWN,
         description="Bone that the muscle ends on",
         default="",
         options=set(),

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import bpy
 from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
+from ..languages.contexts import own_context
 from ..logic.sliders import ANGLE, LENGTH, SLIDERS, STRENGTH, TABLE, Slider, limits
 
 #: Unit, step and digits of a slider in the panel, by its kind.
@@ -37,6 +38,7 @@ def _number_property(slider: Slider, **options):
         step=STEPS.get(slider.kind, 3 if slider.kind == ANGLE else 1),
         precision=DIGITS.get(slider.kind, 3 if slider.kind != ANGLE else 2),
         options=set(),
+        **own_context(slider.label),
         **options,
     )
 
@@ -74,13 +76,17 @@ ThewWeights = _group_class(
         min=0.0,
         soft_max=10.0,
         options=set(),
+        **own_context(slider.label),
     ),
 )
 ThewFixed = _group_class(
     "ThewFixed",
     "The sliders that pulling the skin leaves alone.",
     lambda slider: BoolProperty(
-        name=slider.label, description="Pulling the skin leaves this slider alone", options=set()
+        name=slider.label,
+        description="Pulling the skin leaves this slider alone",
+        options=set(),
+        **own_context(slider.label),
     ),
 )
 

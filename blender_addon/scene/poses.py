@@ -23,7 +23,7 @@ from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
-from . import animation, colliders, pins, rig_controls, windows
+from . import animation, colliders, movers, pins, rig_controls, windows
 from .mesh import numbers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
@@ -77,6 +77,7 @@ class Motion:
         default_factory=lambda: NO_PINS
     )  # [f, p, 17] targets of every pin: see `logic.pins.target_row`
     pinned: tuple = ()  # the pins: see `pins.fingerprint`
+    movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
 
     @property
     def lead_length(self) -> int:
@@ -88,12 +89,16 @@ class Motion:
         modifier = armature_modifier(obj)
         if modifier is None or modifier.object is None:
             return False
-        raw = read_raw(modifier.object, obj, depsgraph)
         then = self.raw[frame - self.start]
+        helped = (
+            16 * len(modifier.object.pose.bones) + 32 != then.size
+        )  # else all bones are the artist's, which saves a look at each
+        raw = read_raw(modifier.object, obj, depsgraph, helped)
         if raw.shape != then.shape:
             return True
-        near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        return not near.all() or self.controls_differ(obj, frame, depsgraph) or self.pins_differ(obj, frame, depsgraph)
+        # Poses that play again have the same bits. Else they are near within a tenth of np.allclose's tolerance.
+        near = np.array_equal(raw, then) or (np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)).all()
+        return not near or self.controls_differ(obj, frame, depsgraph) or self.pins_differ(obj, frame, depsgraph)
 
     def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
@@ -153,11 +158,13 @@ def show_hidden(objects: list[bpy.types.Object]) -> Iterator[None]:
                 obj.hide_set(True)
 
 
-def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+def read_raw(
+    armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph, helped: bool = True
+) -> np.ndarray:
     """Returns the pose matrices of all of the artist's bones (by columns), then the armature's and the mesh's world matrix (by rows),
-    float32[16 B + 32].
+    float32[16 B + 32]. `helped`: there may be helper bones of bakes.
     """
-    rows = own_rows(armature)
+    rows = own_rows(armature) if helped else None
     armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
     matrices = numbers(armature.pose.bones, "matrix", 16)
     matrices = matrices if rows is None else matrices[rows]
@@ -372,8 +379,14 @@ def motion_of(
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
-    pinned = pins.fingerprint(wanted.subject.obj)
-    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held[lead:], pinned)
+    pinned, moved_by = (
+        pins.fingerprint(wanted.subject.obj),
+        movers.fingerprint(wanted.subject.obj, wanted.subject.armature),
+    )
+    held = held[lead:]
+    return Motion(
+        start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held, pinned, moved_by
+    )
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:

@@ -16,6 +16,14 @@ def is_playing() -> bool:
     return any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows)
 
 
+def is_browsing() -> bool:
+    """Returns whether a window plays the animation, or the mouse drags the current frame."""
+    windows = bpy.context.window_manager.windows
+    return is_playing() or any(
+        each.bl_idname == "ANIM_OT_change_frame" for window in windows for each in window.modal_operators
+    )
+
+
 def is_stroking() -> bool:
     """Returns whether a brush is on the mesh in some window: its paint is read when the stroke ends."""
     windows = bpy.context.window_manager.windows
@@ -23,8 +31,8 @@ def is_stroking() -> bool:
 
 
 def redraw() -> None:
-    """Marks panels and views for redraw, and file browsers, where the check before exports stands."""
+    """Marks panels, views and timelines for redraw, and file browsers, where the check before exports stands."""
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type in {"VIEW_3D", "PROPERTIES", "FILE_BROWSER"}:
+            if area.type in {"VIEW_3D", "PROPERTIES", "FILE_BROWSER", "DOPESHEET_EDITOR"}:
                 area.tag_redraw()

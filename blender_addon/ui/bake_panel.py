@@ -83,7 +83,7 @@ def draw_bakes(layout, obj, width: int) -> None:
         row = column.row(align=True)
         shown = row.operator("thew.bake_show", text="", icon="RADIOBUT_ON" if bake.plays else "RADIOBUT_OFF")
         shown.name = bake.name
-        row.operator("thew.bake_rename", text=bake.name).name = bake.name
+        row.operator("thew.bake_rename", text=bake.name, translate=False).name = bake.name
         if remaking.can_bake_again(obj, bake):
             row.operator("thew.bake_again", text="", icon="FILE_REFRESH").name = bake.name
         row.operator("thew.bake_remove", text="", icon="X").name = bake.name

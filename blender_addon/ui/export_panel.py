@@ -9,6 +9,7 @@ import bpy
 
 from ..bake import cache_export, export_check
 from ..bake.traps import Trap, open_exporter
+from ..languages.translations import translate
 from ..logic.errors import sentence
 from ..logic.health import shorten
 from .layouts import HEALTH_ICONS, draw_text, letters_per_line, wrap
@@ -31,14 +32,14 @@ def draw_traps(column, traps: Iterable[Trap], width: int) -> None:
 def draw_remedy(column, trap: Trap, exporter: str = "") -> None:
     """Draws the button that mends a trap. `exporter`: the one whose settings it may change."""
     if trap.remedy:
-        button = column.operator("thew.mend_export", text=trap.remedy, icon="CHECKMARK")
+        button = column.operator("thew.mend_export", text=translate(trap.remedy), icon="CHECKMARK")
         button.trap, button.object, button.exporter = trap.key, trap.obj.name, exporter
 
 
 def draw_short_traps(column, traps: Iterable[Trap], width: int, exporter: str) -> None:
     """Draws traps in few lines, so that all buttons are seen in a small dialog: sentences that have a button are cut."""
     for trap in traps:
-        lines = wrap(sentence(trap.text), width)
+        lines = wrap(translate(sentence(trap.text)), width)
         if trap.remedy and len(lines) > MAX_LINES:
             lines = [*lines[: MAX_LINES - 1], shorten(" ".join(lines[MAX_LINES - 1 :]), width)]
         for i, line in enumerate(lines):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..languages.translations import translate
 from ..live import keyframed, keyframed_events, updates, work
 from ..logic import keyframes
 from ..logic.errors import sentence
@@ -98,7 +99,7 @@ def draw_key(layout, obj, key) -> None:
     column.prop(obj.thew.keyframed, "relax", slider=True)
     column.operator("thew.keyframed_relax", icon="MOD_SMOOTH")
     if key.energy:
-        layout.label(text=f"Energy {key.energy}", icon="BLANK1")
+        layout.label(text=translate(f"Energy {key.energy}"), icon="BLANK1")
 
 
 def draw_dials(layout, obj) -> None:
@@ -126,10 +127,12 @@ def draw_state(layout, obj, width: int) -> None:
     known, column = keyframed.register.state_of(obj), layout.column(align=True)
     stepper = updates.state.stepper
     if work.running_steppers:
-        column.progress(factor=work.running_steppers[-1].fraction, text=work.running_steppers[-1].status_text)
+        column.progress(
+            factor=work.running_steppers[-1].fraction, text=translate(work.running_steppers[-1].status_text)
+        )
     elif stepper is not None:
         row = column.row(align=True)
-        row.progress(factor=stepper.fraction, text=stepper.status_text)
+        row.progress(factor=stepper.fraction, text=translate(stepper.status_text))
         row.operator("thew.keyframed_stop", text="", icon="X")
     else:
         level, text = health(obj, known)

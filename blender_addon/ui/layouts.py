@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import re
 
-#: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60".
-HARD_SPACES = re.compile(r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|to -?\d)|(?<=\bframe) (?=-?\d)|(?<=\d to) (?=-?\d)")
+from ..languages.translations import translate
+from ..logic.text_width import pieces, text_width
+
+#: Spaces at which no line breaks: before a unit, in "frame 16" and in "1 to 60", in German too.
+HARD_SPACES = re.compile(
+    r"(?<=\d) (?=(?:[kMG]B|mm|%)(?!\w)|(?:to|bis) -?\d)|(?<=\bframe) (?=-?\d)|(?<=Einzelbild) (?=-?\d)|(?<=\d to) (?=-?\d)|(?<=\d bis) (?=-?\d)"
+)
 #: What stands for such a space while a text is broken into lines.
 HARD_SPACE = "\u00a0"
 
@@ -22,8 +27,8 @@ HEALTH_ICONS = {
 
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
-    """Draws `text`, wrapped to `width` characters, with the icon before the first line."""
-    for i, line in enumerate(wrap(text, width)):
+    """Draws `text` in the artist's language, wrapped to `width` characters, with the icon before the first line."""
+    for i, line in enumerate(wrap(translate(text), width)):
         column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
@@ -35,13 +40,16 @@ def buttons(layout):
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Returns `text` in lines of at most `width` characters, broken between words, but not at `HARD_SPACES`."""
+    """Returns `text` in lines of at most `width` letters, broken between words, but not at `HARD_SPACES`, and between wide signs."""
     lines = [""]
     for word in HARD_SPACES.sub(HARD_SPACE, " ".join(text.split())).split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
+        gap = " "
+        for piece in pieces(word):
+            if lines[-1] and text_width(lines[-1]) + len(gap) + text_width(piece) > width:
+                lines.append(piece)
+            else:
+                lines[-1] = f"{lines[-1]}{gap}{piece}".strip()
+            gap = ""
     return [line.replace(HARD_SPACE, " ") for line in lines]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import bpy
 
+from ..languages.contexts import AMBIGUOUS, OWN
 from ..live import target
 from ..logic import native
 from .layouts import draw_text, letters_per_line
@@ -58,6 +59,7 @@ def panels(label: str, contents, order: int | None, condition=has_flesh, header=
     """
     members = {
         "bl_label": label,
+        "bl_translation_context": OWN if label in AMBIGUOUS else "*",
         "bl_options": {"DEFAULT_CLOSED"},
         "contents": staticmethod(contents),
         "condition": staticmethod(condition),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import bpy
 
 from ..edit import explaining
+from ..languages.translations import translate
 from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
@@ -39,7 +40,7 @@ def draw_target(layout, context, obj) -> None:
     if len(target.moved_meshes(armature, context.scene)) > 1:
         layout.prop(armature.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
     else:
-        layout.label(text=obj.name, icon="MESH_DATA")
+        layout.label(text=obj.name, translate=False, icon="MESH_DATA")
 
 
 def draw_start(layout, obj, width: int) -> None:
@@ -52,7 +53,7 @@ def draw_start(layout, obj, width: int) -> None:
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout) and idle is None:
-        layout.label(text=shorten(no_flesh_text(obj), width), icon="INFO")
+        layout.label(text=shorten(translate(no_flesh_text(obj)), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
@@ -67,7 +68,7 @@ def draw_idle(layout, obj, idle: bpy.types.ArmatureModifier, width: int) -> None
     column = layout.column(align=True)
     draw_text(column, sentence(idle_armature_text(obj, idle)), width, icon="INFO")
     if idle.object is not None:
-        column.operator("thew.switch_on_armature", text=f"Switch On “{idle.name}”", icon="CHECKMARK")
+        column.operator("thew.switch_on_armature", text=translate(f"Switch On “{idle.name}”"), icon="CHECKMARK")
 
 
 def draw_boneless(layout, width: int) -> None:
@@ -141,7 +142,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
         found = former_bake_health()
-    lines = wrap(found.text, width)
+    lines = wrap(translate(found.text), width)
     if len(lines) > HEALTH_ROWS:
         lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
@@ -165,7 +166,7 @@ def draw_progress(layout) -> bool:
     stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.fraction, text=stepper.status_text)
+    layout.progress(factor=stepper.fraction, text=translate(stepper.status_text))
     return True
 
 
@@ -263,7 +264,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "cache")
     if settings.cache != "NONE":
         row = column.row(align=True)
-        row.label(text=shorten(cache_files.cache_text(obj), width))
+        row.label(text=shorten(translate(cache_files.cache_text(obj)), width))
         row.operator("thew.clear_cache", text="", icon="TRASH")
     slow = method_cost(settings.method, settings.elastic_joints)
     if slow:
@@ -328,7 +329,9 @@ class MainPanel:
         layout.use_property_split = True
         layout.use_property_decorate = False
         if native.thew is None:
-            for line in wrap("The native part of Thew is missing: install the zip for your system again.", 40):
+            for line in wrap(
+                translate("The native part of Thew is missing: install the zip for your system again."), 40
+            ):
                 layout.label(text=line)
             return
         draw_target(layout, context, obj)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..languages.translations import translate
 from ..live import riding, whole_character
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
@@ -21,7 +22,9 @@ def draw_offer(layout, context, obj, width: int) -> None:
     body = obj.thew.body or whole_character.body_for(obj, context.scene)
     row = column.row(align=True)
     row.enabled = able = body is not None and body.thew.made.flesh
-    button = row.operator("thew.ride", text=f"Ride on “{body.name}”" if able else "Ride on Body", icon="MOD_CLOTH")
+    button = row.operator(
+        "thew.ride", text=translate(f"Ride on “{body.name}”") if able else "Ride on Body", icon="MOD_CLOTH"
+    )
     button.body = body.name if able else ""
 
 
@@ -64,13 +67,13 @@ def draw_riders(layout, context, obj, width: int) -> None:
     for rider in riders:
         row = buttons(column)
         found = health(rider, context.scene.frame_current)
-        row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
+        row.label(text=rider.name, translate=False, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
         told += [found.text] if found.to_read else []
     for other in whole_character.possible_riders(obj, context.scene, context.view_layer):
         row = buttons(column)
-        row.label(text=other.name, icon="MESH_DATA")
+        row.label(text=other.name, translate=False, icon="MESH_DATA")
         row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name
     layout.operator("thew.ride", text="Let Selected Ride", icon="MOD_CLOTH")
     column = layout.column(align=True)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ..edit.rig_fit import fit_text
+from ..languages.contexts import OWN
+from ..languages.translations import translate
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.sentences import plural
@@ -84,7 +86,7 @@ class THEW_MT_place(bpy.types.Menu):
         row = self.layout.row()
         for guide, called in GUIDES.items():
             column = row.column()
-            column.label(text=called.label, icon=called.icon)
+            column.label(text=called.label, text_ctxt=OWN, icon=called.icon)
             for template, spec in TEMPLATES.items():
                 button = column.operator("thew.rig_place", text=spec.label, icon=spec.icon)
                 button.template, button.guide = template, guide
@@ -135,7 +137,7 @@ def draw_force(layout, obj, rig) -> None:
     body.prop(rig, "firmness")
     force = current_force(obj, rig)
     if force is not None:
-        body.label(text=f"Pushes with up to {force:.3g} N/m³")
+        body.label(text=translate(f"Pushes with up to {force:.3g} N/m³"))
 
 
 def current_force(obj, rig) -> float | None:
@@ -251,7 +253,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     row.operator("thew.rig_driver", text="", icon="DRIVER")
     DRAWING_BY_KIND[rig.kind](layout, obj, rig)
     if rig.fit >= 0.0:
-        layout.label(text=f"As copied it {fit_text(rig.fit)}", icon="SNAP_ON")
+        layout.label(text=translate(f"As copied it {fit_text(rig.fit)}"), icon="SNAP_ON")
     if rig.problem:
         box = layout.box().column(align=True)
         draw_text(box, rig.problem, width, icon="ERROR")

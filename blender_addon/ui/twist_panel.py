@@ -24,7 +24,7 @@ def draw_twist(layout, obj, width: int) -> None:
     if bone is None:
         draw_text(column, "Select a bone in Pose mode: flesh around it can be made to turn with it", width, icon="INFO")
         return
-    column.label(text=bone.name, icon="BONE_DATA")
+    column.label(text=bone.name, translate=False, icon="BONE_DATA")
     if bone.thew.use_twist:
         draw_own(column, obj, bone, width)
     else:

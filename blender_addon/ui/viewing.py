@@ -83,28 +83,31 @@ class Overlay:
     """A drawing into the 3D views that show overlays, for as long as the extension is registered.
 
     `draw(context)` is called at every redraw, after the view's objects or, with `flat`, in pixels of the region. `caches` are emptied
-    at the end.
+    at the end. `space`: type of the editors, others than 3D views draw in pixels.
     """
 
-    def __init__(self, draw, *caches: dict, flat: bool = False):
+    def __init__(self, draw, *caches: dict, flat: bool = False, space: str = "SpaceView3D"):
         self.draw, self.caches, self.kind = draw, caches, "POST_PIXEL" if flat else "POST_VIEW"
+        self.space = getattr(bpy.types, space)
         self.handle = None
 
     def register(self) -> None:
         if not bpy.app.background:  # there is nothing to draw on, and drawing modules may be missing
-            self.handle = bpy.types.SpaceView3D.draw_handler_add(self.draw_where_shown, (), "WINDOW", self.kind)
+            self.handle = self.space.draw_handler_add(self.draw_where_shown, (), "WINDOW", self.kind)
 
     def unregister(self) -> None:
         if self.handle is not None:
-            bpy.types.SpaceView3D.draw_handler_remove(self.handle, "WINDOW")
+            self.space.draw_handler_remove(self.handle, "WINDOW")
             self.handle = None
         for cache in self.caches:
             cache.clear()
 
     def draw_where_shown(self) -> None:
-        """Draws into a view that shows overlays."""
+        """Draws into an editor that shows overlays, or has no switch for them."""
         context = bpy.context
-        if context.space_data is None or context.space_data.overlay.show_overlays:
+        space = context.space_data
+        overlays = getattr(space, "overlay", None) or getattr(space, "overlays", None)
+        if overlays is None or overlays.show_overlays:
             self.draw(context)
 
 

@@ -821,6 +821,15 @@ class Body:
         settings: BodySettings | None = None,
         **keywords: Unpack[_OtherBodySettings],
     ) -> Body: ...
+    def rebuilt(
+        self,
+        material: Material,
+        region_weights: ArrayLike | None = None,
+        *,
+        progress: _Progress | None = None,
+        settings: BodySettings | None = None,
+        **keywords: Unpack[_OtherBodySettings],
+    ) -> Body: ...
     def with_softness(self, softness: float) -> Body: ...
     def young_of_softness(self, softness: float) -> float: ...
     @property

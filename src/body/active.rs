@@ -161,6 +161,7 @@ impl Body {
             flesh: self.flesh.clone(),
             kind: self.kind,
             anatomy: self.anatomy.clone(),
+            measured: None,
             joints: Arc::new(joints.map_or_else(OnceLock::new, OnceLock::from)),
             compliance: compliance::RestFactors::default(),
             merged_pieces: true,

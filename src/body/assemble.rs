@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Construction of a [`Body`], step by step.
 
-use super::anatomy::Anatomy;
+use super::anatomy::{Anatomy, CharacterKind};
 use super::bone_distance::distance_to_bone;
 use super::cell_pairs::add_pairs;
 use super::check::{check, check_embedding};
@@ -12,7 +12,7 @@ use super::{
     Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist, Pattern, twist,
 };
 use crate::Vec3;
-use crate::basis::Basis;
+use crate::basis::{Basis, FleshShares};
 use crate::elasticity::{
     CellIntegrals, Elements, FleshDomain, Material, PaintFactors, PaintMap, TwistRegion,
     flesh_shares, integrate_shares,
@@ -34,6 +34,36 @@ pub(super) struct Ingredients<'a> {
     pub flesh: &'a dyn FleshDomain,
     pub material: Material,
     pub settings: &'a BodySettings,
+    /// Body of the same surface, skeleton, lattice and flesh, whose measurements are used again.
+    pub former: Option<&'a Body>,
+}
+
+/// Measurements that do not depend on the material, and the inputs of those that depend on settings; kept for bodies that are
+/// built again with others.
+#[derive(Debug)]
+pub(super) struct Measured {
+    shares: Arc<FleshShares>,
+    map: MapInputs,
+}
+
+/// Settings on which the map of flesh depends.
+#[derive(Debug, PartialEq)]
+struct MapInputs {
+    region_weights: Option<SkinWeights>,
+    flesh: Option<Vec<f64>>,
+    kind: CharacterKind,
+    hard: Option<Vec<f64>>,
+}
+
+impl MapInputs {
+    fn of(settings: &BodySettings) -> Self {
+        Self {
+            region_weights: settings.region_weights.clone(),
+            flesh: settings.flesh.clone(),
+            kind: settings.kind,
+            hard: settings.hard.clone(),
+        }
+    }
 }
 
 /// Builds a body. `embed` computes the surface's embedding. Weights and paint are carried to the functions of level 0, and
@@ -58,16 +88,31 @@ pub(super) fn assemble_body(
     check_embedding(surface, lattice, &embedding)?;
 
     report_progress(progress, 0.1, "Carrying weights to the lattice")?;
-    let (map, anatomy) = flesh_map(surface, skeleton, settings, progress)?.unzip();
-    let painted = paint_map(&coarse, &embedding, settings, map.as_ref());
+    let map_inputs = MapInputs::of(settings);
+    let known = |former: &&Body| {
+        former
+            .measured
+            .as_ref()
+            .is_some_and(|m| m.map == map_inputs)
+    };
+    let (map, anatomy) = match ingredients.former.filter(known) {
+        Some(former) => (former.flesh.clone(), former.anatomy.clone()),
+        None => {
+            let (map, anatomy) = flesh_map(surface, skeleton, settings, progress)?.unzip();
+            let anatomy = anatomy.flatten().map(OnceLock::from).unwrap_or_default();
+            (map.map(Arc::new), Arc::new(anatomy))
+        }
+    };
+    let painted = paint_map(&coarse, &embedding, settings, map.as_deref());
     let mut weights = region_field(skeleton, &coarse, &embedding, settings);
 
-    let (basis, blocks, elements, mass) = integrate_cells(ingredients, coarse, &painted, progress)?;
+    let shares = measure_flesh(ingredients, progress)?;
+    let (basis, blocks, elements, mass) = integrate_cells(ingredients, coarse, &painted, &shares);
     weights.extend_to_details(&basis);
     report_progress(progress, 0.8, "Tying the flesh to the bones")?;
     let (regions, twist) = tie_flesh(ingredients, &basis, &painted, &weights);
     let own_twist = OwnTwist::new(twist.own, &twist.loads, &regions);
-    let of_cells = (&twist.cells[..], &blocks.cell_volumes(&basis)[..]);
+    let of_cells = (&twist.points[..], &blocks.cell_volumes(&basis)[..]);
     let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
     let cell_weights = cell_weights(&basis, &weights);
 
@@ -102,9 +147,13 @@ pub(super) fn assemble_body(
         size,
         embedding: Arc::new(embedding),
         skin: Arc::new(skin),
-        flesh: map.map(Arc::new),
+        flesh: map,
         kind: settings.kind,
-        anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
+        anatomy,
+        measured: Some(Arc::new(Measured {
+            shares,
+            map: map_inputs,
+        })),
         joints: Arc::default(),
         compliance: super::compliance::RestFactors::default(),
         merged_pieces: false,
@@ -126,37 +175,43 @@ fn with_details(
     }
 }
 
-/// Measures the flesh in every cell, chooses the functions that are independent there, and integrates them: basis, blocks, elements and mass matrix.
+/// Measures the flesh in every cell, or takes it from the former body.
+fn measure_flesh(
+    ingredients: &Ingredients<'_>,
+    progress: &dyn Progress,
+) -> Result<Arc<FleshShares>, BodyError> {
+    let settings = ingredients.settings;
+    let level = settings.level.max(settings.basis_levels);
+    let former = ingredients.former.and_then(|body| body.measured.as_ref());
+    if let Some(known) = former.filter(|known| known.shares.level == level) {
+        return Ok(known.shares.clone());
+    }
+    let measuring = |f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage);
+    let shares = flesh_shares(ingredients.lattice, ingredients.flesh, level, &measuring)?;
+    if shares.cells.iter().flatten().all(|&share| share <= 0.0) {
+        return Err(BodyError::NoFlesh);
+    }
+    Ok(Arc::new(shares))
+}
+
+/// Chooses the functions that are independent on the flesh, and integrates them: basis, blocks, elements and mass matrix.
 fn integrate_cells(
     ingredients: &Ingredients<'_>,
     coarse: Basis,
     painted: &PaintMap,
-    progress: &dyn Progress,
-) -> Result<(Basis, IntegralBlocks, Elements, ScalarMatrix), BodyError> {
-    let &Ingredients {
-        lattice,
-        flesh,
-        material,
-        settings,
-        ..
-    } = ingredients;
-    let level = settings.level.max(settings.basis_levels);
-    let measuring = |f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage);
-    let shares = flesh_shares(lattice, flesh, level, &measuring)?;
-    if shares.cells.iter().flatten().all(|&share| share <= 0.0) {
-        return Err(BodyError::NoFlesh);
-    }
-    let basis = match settings.basis_levels {
+    shares: &FleshShares,
+) -> (Basis, IntegralBlocks, Elements, ScalarMatrix) {
+    let basis = match ingredients.settings.basis_levels {
         0 => coarse,
-        levels => Basis::with_levels(lattice.clone(), levels, &shares),
+        levels => Basis::with_levels(ingredients.lattice.clone(), levels, shares),
     };
-    let integrals = integrate_shares(&basis, &shares, &material, painted);
+    let integrals = integrate_shares(&basis, shares, &ingredients.material, painted);
     let (blocks, elements) = (
         IntegralBlocks::new(&basis, &integrals),
         CellIntegrals::elements(&basis, &integrals),
     );
     let mass = mass_matrix(&basis, &blocks, &integrals);
-    Ok((basis, blocks, elements, mass))
+    (basis, blocks, elements, mass)
 }
 
 /// Returns the mass matrix over nodes, kg.
@@ -373,7 +428,7 @@ fn pin_loose_parts(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
     embedding: &Embedding,
-    (twisted, volumes): (&[bool], &[f64]),
+    (tied, volumes): (&[(u32, Vec3)], &[f64]),
     weights: &mut NodeField,
 ) -> HeldVertices {
     let skeleton = ingredients.skeleton;
@@ -397,7 +452,7 @@ fn pin_loose_parts(
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     // Cells around bones that stick out hold no flesh and need no warning.
     let flesh_in = |part: &LoosePart| part.cells.iter().any(|&c| volumes[c as usize] > 0.0);
-    let loose_parts = loose::find(basis, &pinned, twisted)
+    let loose_parts = loose::find(basis, &pinned, tied)
         .into_iter()
         .map(|(cells, vertices)| {
             let corners = |c: &u32| basis.lattice().cells()[*c as usize].corners();

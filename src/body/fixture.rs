@@ -130,6 +130,7 @@ impl BarOptions {
             flesh: &flesh,
             material: self.material,
             settings: &self.settings,
+            former: None,
         };
         assemble::assemble_body(
             &ingredients,
@@ -260,6 +261,7 @@ pub(crate) fn body_in(
         flesh,
         material: Material::default(),
         settings,
+        former: None,
     };
     assemble::assemble_body(
         &ingredients,

@@ -57,7 +57,7 @@ impl Body {
         let (weights, paint) = (self.node_weights(), self.stiffness_paint());
         let energy = twist::energy(&self.basis, &flesh, &body.twist_regions, &weights, &paint);
         let held: Vec<bool> = body.bone_of_vertex.iter().map(Option::is_some).collect();
-        if !loose::find(&self.basis, &held, &energy.cells).is_empty() {
+        if !loose::find(&self.basis, &held, &energy.points).is_empty() {
             return Err(BodyError::FreedBones);
         }
         body.own_twist = OwnTwist::new(energy.own, &energy.loads, &body.twist_regions);

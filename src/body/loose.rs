@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of the lattice that no bone holds: eyes, buttons, shells.
 //!
-//! Cells that share a face move at least as one rigid body. Such a *part* is held by three pinned points
-//! that are not collinear, or by twist energy in one of its cells. A point counts as pinned if it lies on a
+//! Cells that share a face move at least as one rigid body. Such a *part* is held by three points that are not
+//! collinear and that are pinned or have twist energy. A point counts as pinned if it lies on a
 //! bone or belongs to a part that is held. The remaining parts would float or spin freely and make the
 //! stiffness singular. Their vertices are pinned rigidly to one bone, or to the skin if no bone carries
 //! most of the part, and the artist is warned.
@@ -26,13 +26,21 @@ pub struct LoosePart {
     pub sentence: String,
 }
 
-/// Returns cells and nodes of each loose part.
-pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec<u32>, Vec<u32>)> {
+/// Returns cells and nodes of each loose part. `tied`: cells and places of the points with twist energy.
+pub(super) fn find(
+    basis: &Basis,
+    pinned: &[bool],
+    tied: &[(u32, Vec3)],
+) -> Vec<(Vec<u32>, Vec<u32>)> {
     let part = parts_by_faces(basis.lattice());
     let parts = part.iter().max().map_or(0, |p| p + 1);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); parts];
     for (c, &p) in part.iter().enumerate() {
         members[p].push(c);
+    }
+    let mut tied_points: Vec<Vec<Vec3>> = vec![Vec::new(); parts];
+    for &(cell, place) in tied {
+        tied_points[part[cell as usize]].push(place);
     }
     let mut fixed = pinned.to_vec();
     let mut held = vec![false; parts];
@@ -43,12 +51,10 @@ pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec
                 continue;
             }
             let nodes = cell_nodes(basis, &members[p]);
-            let points: Vec<Vec3> = nodes
-                .iter()
-                .filter(|&&v| fixed[v as usize])
-                .map(|&v| basis.centres()[v as usize])
-                .collect();
-            if members[p].iter().any(|&c| twisted[c]) || span_plane(&points) {
+            let pinned = nodes.iter().filter(|&&v| fixed[v as usize]);
+            let places = pinned.map(|&v| basis.centres()[v as usize]);
+            let points: Vec<Vec3> = places.chain(tied_points[p].iter().copied()).collect();
+            if span_plane(&points) {
                 held[p] = true;
                 grown = true;
                 nodes.iter().for_each(|&v| fixed[v as usize] = true);
@@ -177,16 +183,39 @@ mod tests {
     /// Three pinned points hold a part, and two leave it loose.
     #[test]
     fn two_pins_leave_part_loose() {
-        let all = find(&basis(), &pins(&[0, 1, 2, 5, 6]), &[false; 3]);
+        let all = find(&basis(), &pins(&[0, 1, 2, 5, 6]), &[]);
         assert_eq!(all, vec![(vec![2], vec![7, 8])]);
-        let all = find(&basis(), &pins(&[0, 1]), &[false, false, true]);
+        let all = find(&basis(), &pins(&[0, 1]), &tied(2, 3));
         assert_eq!(all, vec![(vec![0, 1], vec![2, 3, 4])]);
+    }
+
+    /// Returns so many points with twist energy in a cell, not collinear from three on.
+    fn tied(cell: u32, count: usize) -> Vec<(u32, Vec3)> {
+        let points = [[5.1, 0.1, 0.1], [5.3, 0.1, 0.1], [5.1, 0.3, 0.1]];
+        let in_cell = |p: &[f64; 3]| {
+            (
+                cell,
+                Vec3::from(*p) - Vec3::new(if cell < 2 { 5.0 } else { 0.0 }, 0.0, 0.0),
+            )
+        };
+        points[..count].iter().map(in_cell).collect()
     }
 
     #[test]
     fn twist_holds_straight_chain() {
-        let all = find(&basis(), &pins(&[0, 1, 5, 6]), &[true, false, true]);
-        assert!(all.is_empty());
+        let points = [tied(0, 3), tied(2, 3)].concat();
+        assert!(find(&basis(), &pins(&[0, 1, 5, 6]), &points).is_empty());
+    }
+
+    /// One point with twist energy leaves a part free to turn, and two leave it free to turn about their line, as pinned points do.
+    #[test]
+    fn few_twisted_points_leave_part_loose() {
+        for count in 0..3 {
+            let all = find(&basis(), &pins(&[0, 1, 2]), &tied(2, count));
+            assert_eq!(all, vec![(vec![2], vec![5, 6, 7, 8])], "{count}");
+        }
+        assert!(find(&basis(), &pins(&[0, 1, 2]), &tied(2, 3)).is_empty());
+        assert!(find(&basis(), &pins(&[0, 1, 2, 5]), &tied(2, 2)).is_empty());
     }
 
     /// A part that shares only an edge with a held part is loose.
@@ -199,7 +228,7 @@ mod tests {
             Cell::Tetrahedron([0, 1, 5, 8]),
         ];
         let hinge = Basis::new(Lattice::new(x, cells).unwrap().into());
-        let all = find(&hinge, &pins(&[0, 1, 2]), &[false; 2]);
+        let all = find(&hinge, &pins(&[0, 1, 2]), &[]);
         assert_eq!(all, vec![(vec![1], vec![5, 8])]);
     }
 }

@@ -140,6 +140,8 @@ pub struct Body {
     kind: CharacterKind,
     /// Anatomy read from shape and rig, built on first use.
     anatomy: Arc<OnceLock<Anatomy>>,
+    /// Measurements for [`rebuilt`](Self::rebuilt); `None`: the body comes from a file.
+    measured: Option<Arc<assemble::Measured>>,
     /// Shape of bent joints, built on first use.
     joints: Arc<OnceLock<JointShape>>,
     /// Compliance at rest, factored on first use.
@@ -176,6 +178,47 @@ impl Body {
         settings: &BodySettings,
         progress: &dyn Progress,
     ) -> Result<Self, BodyError> {
+        Self::assemble(
+            surface,
+            skeleton,
+            lattice,
+            None,
+            (material, settings),
+            progress,
+        )
+    }
+
+    /// Builds the body of the same surface, skeleton and lattice with another material and other settings, bit for bit as
+    /// [`new`](Self::new). Measurements of this body that these do not change are used again.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn rebuilt(
+        &self,
+        material: Material,
+        settings: &BodySettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, BodyError> {
+        let (surface, skeleton) = (&self.surface, &self.skeleton);
+        let given = (material, settings);
+        Self::assemble(
+            surface,
+            skeleton,
+            self.lattice(),
+            Some(self),
+            given,
+            progress,
+        )
+    }
+
+    fn assemble(
+        surface: &Arc<Surface>,
+        skeleton: &Arc<Skeleton>,
+        lattice: &Arc<Lattice>,
+        former: Option<&Self>,
+        (material, settings): (Material, &BodySettings),
+        progress: &dyn Progress,
+    ) -> Result<Self, BodyError> {
         let ingredients = assemble::Ingredients {
             surface,
             skeleton,
@@ -183,6 +226,7 @@ impl Body {
             flesh: &EnclosedFlesh { surface, lattice },
             material,
             settings,
+            former,
         };
         assemble::assemble_body(&ingredients, |basis| basis.embed_surface(surface), progress)
     }
@@ -405,6 +449,7 @@ impl Body {
             flesh: self.flesh.clone(),
             kind: self.kind,
             anatomy: self.anatomy.clone(),
+            measured: self.measured.clone(),
             joints: self.joints.clone(),
             compliance: compliance::RestFactors::default(),
             merged_pieces: self.merged_pieces,

@@ -250,6 +250,7 @@ impl StoredBody {
             flesh: self.flesh_map.map(Arc::new),
             kind: self.kind,
             anatomy: Arc::default(),
+            measured: None,
             joints: Arc::default(),
             compliance: super::compliance::RestFactors::default(),
             merged_pieces: false,

@@ -450,3 +450,50 @@ fn levels_beyond_memory_are_refused() {
         "{error}"
     );
 }
+
+/// A body that is rebuilt with another material, paint or number of pieces has the bits of one that is built anew.
+#[test]
+fn rebuilt_bodies_have_the_bits_of_new_ones() {
+    let bar = BarOptions::default();
+    let of = |flesh: Option<f64>| {
+        let n = bar.build().surface().vertices().len();
+        BodySettings {
+            region_weights: Some(bar.painted_weights()),
+            flesh: flesh.map(|f| (0..n).map(|i| f / (1.0 + 0.1 * i as f64)).collect()),
+            ..BodySettings::default()
+        }
+    };
+    let fixture = bar.build();
+    let new = |material: Material, settings: &BodySettings| {
+        let (surface, skeleton) = (fixture.surface(), fixture.skeleton());
+        Body::new(
+            surface,
+            skeleton,
+            fixture.lattice(),
+            material,
+            settings,
+            &Silent,
+        )
+        .unwrap()
+    };
+    let soft = Material::new(9e3, 0.3, 800.0).unwrap();
+    let finer = BodySettings {
+        level: 2,
+        ..of(None)
+    };
+    let plain = new(Material::default(), &of(None));
+    let painted = new(Material::default(), &of(Some(0.9)));
+    for former in [&plain, &painted] {
+        for settings in [of(None), of(Some(0.5)), finer.clone()] {
+            for material in [Material::default(), soft] {
+                let rebuilt = former.rebuilt(material, &settings, &Silent).unwrap();
+                let anew = new(material, &settings);
+                let bits = |body: &Body| {
+                    let stored = body.to_stored(std::iter::empty());
+                    bincode::serde::encode_to_vec(&stored, bincode::config::standard()).unwrap()
+                };
+                assert_eq!(bits(&rebuilt), bits(&anew));
+            }
+        }
+    }
+}

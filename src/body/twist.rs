@@ -105,11 +105,12 @@ impl OwnTwist {
     }
 }
 
-/// The twist's Hessian, its targets, and the cells in which it acts.
+/// The twist's Hessian, its targets, and the points at which it acts.
 pub(super) struct TwistEnergy {
     pub matrix: ScalarMatrix,
     pub loads: Vec<TwistLoad>,
-    pub cells: Vec<bool>,
+    /// Cell and place at rest of each integration point.
+    pub points: Vec<(u32, Vec3)>,
     /// Hessian of the bones with a twist of their own; `None`: no bone has one.
     pub own: Option<ScalarMatrix>,
 }
@@ -126,7 +127,7 @@ pub(super) fn energy(
     let mut twist = TwistEnergy {
         matrix: basis.matrix(),
         loads: Vec::new(),
-        cells: vec![false; basis.lattice().cells().len()],
+        points: Vec::new(),
         own: regions.iter().any(|r| r.own).then(|| basis.matrix()),
     };
     let sampled: Vec<_> = regions
@@ -153,9 +154,9 @@ pub(super) fn energy(
             }
             let cell = basis.cell(element);
             let w = w * follows * painted.factors(cell, coarse().copied()).stiffness;
-            twist.cells[cell as usize] = true;
             let at = |&(v, s): &(u32, f64)| basis.rest_shape()[v as usize] * s;
             let x: Vec3 = row.iter().map(at).sum();
+            twist.points.push((cell, x));
             let mut products = Vec::with_capacity(row.len() * (row.len() + 1) / 2);
             for (i, &(a, s)) in row.iter().enumerate() {
                 products.extend(row[i..].iter().map(|&(_, t)| w * s * t));

@@ -15,12 +15,7 @@
 
 use super::SimulationError;
 use super::damping::deflections;
-use crate::body::{Body, BodySettings};
-use crate::elasticity::Material;
-use crate::lattice::Lattice;
-use crate::progress::Progress;
-use crate::skeleton::Skeleton;
-use crate::surface::Surface;
+use crate::body::{Body, BodyError, BodySettings};
 use std::sync::Arc;
 
 /// Displacement at the middle of the dial, relative to the body's size.
@@ -73,23 +68,17 @@ fn requested_displacement(dial: f64, size: f64, thick: f64) -> f64 {
     }
 }
 
-/// Builds a body as [`Body::new`] does, whose flesh without `settings.flesh` and `settings.stiffness` would have the softness of a dial
+/// Builds a body by `build`, such as [`Body::new`] for some surface, whose flesh without `settings.flesh` and `settings.stiffness` would have the softness of a dial
 /// between 0 and 1. The dial overrules the material's Young's modulus.
 ///
 /// # Errors
-/// The errors of [`Body::new`] and [`soften`].
+/// The errors of `build` and [`soften`].
 pub fn soft_body(
-    surface: &Arc<Surface>,
-    skeleton: &Arc<Skeleton>,
-    lattice: &Arc<Lattice>,
-    material: Material,
+    build: impl Fn(&BodySettings) -> Result<Body, BodyError>,
     settings: &BodySettings,
     dial: f64,
-    progress: &dyn Progress,
 ) -> Result<Body, SimulationError> {
-    let build = |settings: &BodySettings| {
-        Body::new(surface, skeleton, lattice, material, settings, progress).map(Arc::new)
-    };
+    let build = |settings: &BodySettings| build(settings).map(Arc::new);
     let body = build(settings)?;
     if settings.flesh.is_none() && settings.stiffness.is_none() {
         return soften(&body, dial);
@@ -197,18 +186,12 @@ mod tests {
             ..BodySettings::default()
         };
         let made = |settings: &BodySettings| {
-            let parts = (bar.surface(), bar.skeleton(), bar.lattice());
             let quiet = &crate::progress::Silent;
-            soft_body(
-                parts.0,
-                parts.1,
-                parts.2,
-                bar.material(),
-                settings,
-                0.7,
-                quiet,
-            )
-            .unwrap()
+            let (surface, skeleton, lattice) = (bar.surface(), bar.skeleton(), bar.lattice());
+            let build = |settings: &BodySettings| {
+                Body::new(surface, skeleton, lattice, bar.material(), settings, quiet)
+            };
+            soft_body(build, settings, 0.7).unwrap()
         };
         let (plain, painted) = (made(&BodySettings::default()), made(&settings));
         let young = [&plain, &painted].map(|body| body.material().young());

@@ -15,10 +15,13 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use super::{elasticity, twist};
-use crate::body::Body;
+use crate::body::{Body, BodyError, BodySettings};
 use crate::dynamics::{self, SimulationSettings, soft_body};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
+use crate::progress::Progress;
+use crate::skeleton::Skeleton;
 use crate::store;
+use crate::surface::Surface;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -57,6 +60,25 @@ impl PyBody {
     }
 }
 
+/// Builds a body from the arguments that are left: progress and settings, for a surface and skeleton.
+fn built(
+    py: Python<'_>,
+    given: Arguments<'_>,
+    (surface, skeleton): (&Surface, &Skeleton),
+    build: impl Fn(&BodySettings, &dyn Progress) -> Result<Body, BodyError> + Sync,
+) -> PyResult<Arc<Body>> {
+    let progress = given.progress()?;
+    given.drop_none(&["region_weights"])?;
+    let body_settings = given.settings_of::<PyBodySettings>()?;
+    let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.names())?;
+    let body = with_progress(py, progress, |progress| match dial {
+        None => build(&settings, progress).map_err(IntoPy::into_py),
+        Some(dial) => soft_body(|settings| build(settings, progress), &settings, dial)
+            .map_err(IntoPy::into_py),
+    })?;
+    Ok(Arc::new(body))
+}
+
 #[pymethods]
 impl PyBody {
     #[new]
@@ -81,21 +103,16 @@ impl PyBody {
         let skeleton = given.require("skeleton", |s| Ok(s.extract::<Py<PySkeleton>>()?))?;
         let lattice = given.require("lattice", |l| Ok(l.extract::<Py<PyLattice>>()?))?;
         let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
-        let progress = given.progress()?;
         let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
         let (lattice, material) = (&lattice.get().0, material.get().0);
-        given.drop_none(&["region_weights"])?;
-        let body_settings = given.settings_of::<PyBodySettings>()?;
-        let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.names())?;
-        let body = with_progress(py, progress, |progress| match dial {
-            None => Body::new(surface, skeleton, lattice, material, &settings, progress)
-                .map_err(IntoPy::into_py),
-            Some(dial) => soft_body(
-                surface, skeleton, lattice, material, &settings, dial, progress,
-            )
-            .map_err(IntoPy::into_py),
-        })?;
-        let body = Arc::new(body);
+        let body = built(
+            py,
+            given,
+            (&**surface, &**skeleton),
+            |settings, progress| {
+                Body::new(surface, skeleton, lattice, material, settings, progress)
+            },
+        )?;
         let size = body.size();
         if !USUAL_SIZES.contains(&size) {
             let hint = format!(
@@ -103,6 +120,30 @@ impl PyBody {
             );
             warn(py, &hint)?;
         }
+        Ok(Self::from_surfaces(body))
+    }
+
+    /// Returns the body of the same surface, skeleton and lattice with another material and other settings, bit for bit as `Body` builds it. It
+    /// is quicker by what these do not change: where flesh is and, while weights, flesh, kind and hard parts stay, how thick it is. Further
+    /// surfaces are not carried along. Raises InputError.
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "($self, material, region_weights=None, *, progress=None, settings=None, **keywords)"
+    )]
+    fn rebuilt(
+        &self,
+        py: Python<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        const NAMES: [&str; 2] = ["material", "region_weights"];
+        let given = Arguments::new("Body.rebuilt", &NAMES, arguments, keywords)?;
+        let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
+        let (former, material) = (&self.0, material.get().0);
+        let parts = (&**former.surface(), &**former.skeleton());
+        let body = built(py, given, parts, |settings, progress| {
+            former.rebuilt(material, settings, progress)
+        })?;
         Ok(Self::from_surfaces(body))
     }
 

@@ -391,7 +391,7 @@ def test_motion_in_parts_same_bits(fleshed_character, monkeypatch, thing):
         activate(body)
     bpy.ops.thew.simulate()
     arriving, parts = part("live.partial_motion"), play(body, FRAMES)
-    assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
+    assert arriving.parts(21) == [(0, 6), (6, 21)] and arriving.parts(100) == [(0, 6), (6, 18), (18, 42), (42, 100)]
     monkeypatch.setattr(arriving, "FIRST_PART_FRAMES", 1000)
     assert arriving.parts(21) == [(0, 21)]
     body.thew.softness = 0.3

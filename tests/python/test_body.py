@@ -181,6 +181,34 @@ def test_painted_factors_scale_matrices(arm):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights[:, :1])
 
 
+@pytest.mark.parametrize("saved", [False, True])
+def test_rebuilt_has_bits_of_new(arm, tmp_path, saved):
+    """A body rebuilt with another material, paint or dial has the file of one built anew, also from a file without measurements."""
+    n, former = len(arm.vertices), arm.body
+    if saved:
+        former.save(tmp_path / "former.thew")
+        former = thew.Body.load(tmp_path / "former.thew")
+    paint = np.linspace(0.2, 1.0, n)
+    for keywords in ({}, {"flesh": paint}, {"flesh": paint, "softness": 0.7}, {"kind": "toon", "level": 2}):
+        material = thew.Material(young=9e3, poisson=0.3, density=800.0)
+        rebuilt = former.rebuilt(material, arm.weights, **keywords)
+        anew = thew.Body(arm.surface, arm.skeleton, arm.lattice, material, arm.weights, **keywords)
+        for name, body in (
+            ("rebuilt", rebuilt),
+            ("anew", anew),
+            ("again", rebuilt.rebuilt(material, arm.weights, **keywords)),
+        ):
+            body.save(tmp_path / name)
+        files = [(tmp_path / name).read_bytes() for name in ("rebuilt", "anew", "again")]
+        assert files[0] == files[1] == files[2], keywords
+    with pytest.raises(thew.InputError, match="flesh"):
+        former.rebuilt(thew.Material(), arm.weights, flesh=paint[:3])
+    with pytest.raises(TypeError, match=r"Body\.rebuilt"):
+        former.rebuilt(thew.Material(), arm.weights, fleshy=1)
+    with pytest.raises(thew.Cancelled):
+        former.rebuilt(thew.Material(), arm.weights, level=3, progress=lambda *_: False)
+
+
 def test_energy_rotation_invariant(arm):
     """A turned character has the same energy for the same displacements turned."""
     by = shapes.turn_about([0.4, 1.0, -0.3], shift=[3.0, -1.0, 2.0])

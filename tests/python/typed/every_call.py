@@ -249,6 +249,7 @@ CALLS: dict[str, Call] = {
     "TetMesh.gradient": lambda s: s.TetMesh.gradient(s.still, BAR),
     "TetMesh.hessian": lambda s: s.TetMesh.hessian(s.still, BAR),
     "Body.parts": lambda s: s.Body.parts(),
+    "Body.rebuilt": lambda s: s.Body.rebuilt(s.Material, softness=0.5),
     "Body.with_softness": lambda s: s.Body.with_softness(0.5),
     "Body.young_of_softness": lambda s: s.Body.young_of_softness(0.5),
     "Body.with_cell_stiffness": lambda s: s.Body.with_cell_stiffness(np.ones(len(s.Lattice.cells))),

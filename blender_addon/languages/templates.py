@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Translates finished messages, without Blender.
+
+Problem: messages are English sentences with names and numbers put in, made anywhere in the extension. By the time that the artist
+sees one, its parts are joined.
+
+Method: the sources' own f-strings are the templates, `“{0}” has flesh: a lattice of {1}.`. A message is compared with all of them,
+the one with most fixed letters first. What stands at the braces is translated in turn (`3 cells`), and put into the translated template.
+Messages of several sentences, and those after `“Body”: `, are translated part by part. A message without template stays English.
+
+Cost: some 800 comparisons, once for each message: results are kept. Can fail: two templates of equal letters that both fit; the
+first in the file is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+#: A place of a template in which the sources put a name or a number.
+PLACE = re.compile(r"\{(\d+)\}")
+#: Number of fixed letters below which the places of a template take numbers alone: `{0} cells` fits no sentence.
+FEW_LETTERS = 9
+#: Messages that are kept with their translation; panels draw the same few again and again.
+MAX_KEPT = 2048
+
+#: Quotation marks and full stops of languages that differ from English.
+QUOTES = {"de_DE": "„“", "ja_JP": "「」"}
+STOPS = {"ja_JP": "。", "zh_HANS": "。"}
+#: Words between the names or numbers of a list, before its last one, and between the ends of a range.
+COMMAS = {"ja_JP": "、", "zh_HANS": "、"}
+ANDS = {"de_DE": " und ", "ja_JP": "、", "zh_HANS": " 和 "}
+RANGES = {"de_DE": " bis ", "ja_JP": "～", "zh_HANS": " 至 "}
+#: Languages without spaces between words.
+DENSE = {"ja_JP", "zh_HANS"}
+
+ENDS = (".", "!", "?", "…", "。", "！", "？")
+NAME_FIRST = re.compile(r"(Thew|“[^”]*”): (.+)", re.DOTALL)
+SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z“0-9])")
+PROGRESS = re.compile(r"(.+?)(,? \d+ %)")
+REMARK = re.compile(r"(.+?)( ?)(\([^()]*\))")
+QUOTED = re.compile(r"“([^”]*)”")
+NUMBER = r"-?\d[\d.,]*"
+NUMBERS = rf"{NUMBER}(?:(?:, | and | to ){NUMBER})*"
+LIST = re.compile(rf"(?:“[^”]*”|{NUMBERS})(?:(?:, | and )(?:“[^”]*”|{NUMBERS}))*")
+#: A space of English between two signs of a language without spaces.
+DENSE_SPACE = re.compile(
+    r"(?<=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60]) (?=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60])"
+)
+
+
+def letters(source: str) -> int:
+    """Returns the number of fixed letters of a template."""
+    return sum(map(str.isalpha, PLACE.sub("", source)))
+
+
+def is_quoted(source: str, place: re.Match[str]) -> bool:
+    """Returns whether a place of a template stands in quotation marks."""
+    return source[: place.start()].endswith("“") and source[place.end() :].startswith("”")
+
+
+def places_of(source: str) -> list[tuple[int, bool]]:
+    """Returns the number of each place of a template, and whether it holds a name."""
+    return [(int(place[1]), is_quoted(source, place)) for place in PLACE.finditer(source)]
+
+
+def literal(text: str) -> str:
+    """Returns the pattern of fixed letters of a template."""
+    return re.escape(text.replace("{{", "{").replace("}}", "}"))
+
+
+def pattern_of(source: str) -> re.Pattern[str]:
+    """Returns what the finished messages of a template look like; the full stop at the end may be missing.
+
+    A place that is glued to what stands before it takes the end of a sentence, or nothing: `Bake plays{0}`.
+    """
+    source, few = source.rstrip("."), letters(source) < FEW_LETTERS
+    parts, end = [], 0
+    for match in PLACE.finditer(source):
+        before = source[end : match.start()]
+        parts.append(literal(before))
+        if is_quoted(source, match):
+            parts.append("([^”]*)")
+        elif few:
+            parts.append(f"({NUMBERS})")
+        elif match.start() and not before.endswith((" ", "(", "“", "/", "×")):
+            parts.append(r"(|[^\w“].*?)")
+        else:
+            parts.append("(.+?)")
+        end = match.end()
+    parts.append(literal(source[end:]))
+    if parts[0][:1].isalpha():  # `sentence` writes the first letter large
+        parts[0] = f"[{parts[0][0].lower()}{parts[0][0].upper()}]{parts[0][1:]}"
+    return re.compile("".join(parts) + r"\.?", re.DOTALL)
+
+
+@dataclass
+class Messages:
+    """The messages of one language: translations by English template, and those of labels and tooltips, which stand in messages too."""
+
+    language: str
+    translations: dict[str, str]
+    words: dict[str, str] = field(default_factory=dict)
+    _kept: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], list[tuple[int, bool]], str]]:
+        """Holds pattern, places and translation of each template, those with most letters first. Made at the first message.
+
+        A place in quotation marks holds a name, which is not translated: an object may be called “Softness”.
+        """
+        sources = sorted(self.translations, key=letters, reverse=True)
+        return [(pattern_of(each), places_of(each), self.translations[each]) for each in sources]
+
+    def translate(self, text: str) -> str:
+        """Returns a message in this language, or as it is."""
+        if text not in self._kept:
+            if len(self._kept) >= MAX_KEPT:
+                self._kept.clear()
+            found = self._translate(text)
+            self._kept[text] = text if found is None else found
+        return self._kept[text]
+
+    def _translate(self, text: str) -> str | None:
+        whole = self.words.get(text) or self._fit(text)
+        if whole is not None:
+            return whole
+        if match := NAME_FIRST.fullmatch(text):
+            rest = self._translate(match[2])
+            colon = "：" if self.language in DENSE else ": "
+            return None if rest is None else f"{self._quote(match[1])}{colon}{rest}"
+        parts = SENTENCES.split(text)
+        if len(parts) > 1:
+            told = [self._translate(part) for part in parts]
+            return (
+                self._dense(" ".join(new or old for new, old in zip(told, parts, strict=True))) if any(told) else None
+            )
+        if match := PROGRESS.fullmatch(text):
+            rest = self._translate(match[1])
+            return None if rest is None else rest + match[2]
+        if match := REMARK.fullmatch(text):
+            rest = self._translate(match[1])
+            return None if rest is None else rest + match[2] + (self._translate(match[3]) or match[3])
+        return None
+
+    def _fit(self, text: str) -> str | None:
+        """Returns the translation by the first template that a message fits, None if it fits none."""
+        for pattern, places, translation in self._patterns:
+            match = pattern.fullmatch(text)
+            if match is None:
+                continue
+            values = {
+                place: value if is_name else self._value(value)
+                for (place, is_name), value in zip(places, match.groups(), strict=True)
+            }
+            told = PLACE.sub(lambda place, values=values: values.get(int(place[1]), place[0]), translation)
+            told = self._dense(told.replace("{{", "{").replace("}}", "}")).rstrip(".。")
+            if text[:1].isupper():
+                told = told[:1].upper() + told[1:]
+            stop = STOPS.get(self.language, ".") if text.endswith(".") and not told.endswith(ENDS) else ""
+            return told + stop
+        return None
+
+    def _value(self, value: str) -> str:
+        """Returns a name, a number or a part of a sentence in this language."""
+        if LIST.fullmatch(value):
+            for english, words in ((", ", COMMAS), (" and ", ANDS), (" to ", RANGES)):
+                value = value.replace(english, words.get(self.language, english))
+            return self._quote(value)
+        bare = value.strip()
+        if not any(map(str.isalpha, bare)):
+            return value
+        if found := self._translate(value):
+            return found
+        found = self._translate(bare) if bare != value else None
+        return self._quote(value) if found is None else value.replace(bare, found)
+
+    def _quote(self, text: str) -> str:
+        """Returns a text with this language's quotation marks."""
+        marks = QUOTES.get(self.language)
+        return QUOTED.sub(lambda match: f"{marks[0]}{match[1]}{marks[1]}", text) if marks else text
+
+    def _dense(self, text: str) -> str:
+        """Returns a text without the spaces of English, where the language has none."""
+        return DENSE_SPACE.sub("", text) if self.language in DENSE else text

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reports of edits after which a character moves otherwise: its keys, and what else moves its bones."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.states import Event
+from ..scene import frame_dependence, reading, windows
+from . import updates, validity
+from .events import report_event
+from .session import register as fleshes
+
+
+def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+    """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
+
+    These are simulated when they next play; during playback, once the keys rest.
+    """
+    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is None:
+            continue
+        report_event(obj, flesh, Event.CURVES_EDITED)
+        flesh.curve_edits += 1
+        if (
+            updates.state.undone
+            or updates.state.writes_curves
+            or flesh.motion is None
+            or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
+        ):
+            continue
+        report_event(obj, flesh, Event.KEYS_EDITED)
+        updates.state.read_in_playback.discard(obj.session_uid)
+        if not windows.is_headless() and windows.is_playing():
+            updates.wait(obj)
+
+
+def report_edited_movers(objects: list[bpy.types.Object]) -> None:
+    """Reports to characters that other things move them than when they were read, as after an edit of their keys."""
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is None or flesh.condition.is_behind or not validity.movers_changed(obj, flesh):
+            continue
+        report_event(obj, flesh, Event.KEYS_EDITED)
+        updates.state.read_in_playback.discard(obj.session_uid)
+        if not windows.is_headless() and windows.is_playing():
+            updates.wait(obj)

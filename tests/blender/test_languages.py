@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The extension in other languages. The module bpy is built without languages: what Blender itself does with the texts is looked at
+by `tests/window/languages.py` in a whole Blender."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import bpy
+import pytest
+from conftest import ROOT
+from helpers import part
+
+sys.path.insert(0, str(ROOT))
+from tools import collect_strings
+
+#: Smallest share of labels and of tooltips that is translated in every language; new ones come with the next `build.py strings`.
+MIN_SHARE = 0.95
+
+
+@pytest.fixture
+def translations(addon):
+    """Gives the module with the doors for messages."""
+    return part("languages.translations")
+
+
+@pytest.fixture
+def german(translations, monkeypatch):
+    """Lets the doors believe that Blender speaks German."""
+    monkeypatch.setattr(translations, "language", lambda: "de_DE")
+    view = bpy.context.preferences.view
+    before = view.use_translate_interface, view.use_translate_reports
+    view.use_translate_interface = view.use_translate_reports = True
+    yield translations
+    view.use_translate_interface, view.use_translate_reports = before
+
+
+@pytest.fixture(scope="module")
+def texts(addon):
+    """Gives all texts of the interface."""
+    return collect_strings.collect(addon.__name__)
+
+
+def test_texts_collected(texts):
+    """Labels of every kind are found: operators, properties, items, panels, buttons, tools and the core's templates."""
+    labels = {(each.context, each.source) for each in texts if each.kind == "label"}
+    for context, source in (
+        ("Operator", "Add Flesh"), ("", "Softness"), ("", "Hyperelastic"), ("", "Keyframed Flesh"), ("Operator", "Pull Skin"),
+        ("Operator", "Bake As…"), ("", "While Pulling"), ("", "Bulge"), ("Operator", "Bulge"),
+    ):  # fmt: skip
+        assert (context, source) in labels
+    messages = {each.source for each in texts if each.kind == "message"}
+    assert {"“{0}” has flesh: a lattice of {1}.", "{0} cells", "Cancelled: nothing was changed."} <= messages
+
+
+def test_texts_without_records(texts):
+    """Nothing is collected that no artist sees: records in the file, and what Blender's base classes have."""
+    sources = {each.source for each in texts}
+    assert not {"Persistent id of Thew's modifier", "bl_idname", "ID Name", "Movie Clip Editor"} & sources
+
+
+@pytest.mark.parametrize("kind", ["label", "tooltip"])
+@pytest.mark.parametrize("language", ["de_DE", "ja_JP", "zh_HANS"])
+def test_language_complete(translations, texts, language, kind):
+    """All but a few labels and tooltips are translated in each language."""
+    entries = translations.read_folder(translations.FOLDER)[0][language]
+    known = {(each.context, each.source) for each in entries if each.translation}
+    wanted = [each for each in texts if each.kind == kind]
+    missing = [each.source for each in wanted if (each.context, each.source) not in known]
+    assert len(missing) <= (1.0 - MIN_SHARE) * len(wanted), (
+        f"{len(missing)} {kind}s have no translation in {language}.po: run `python3 build.py strings` and translate {missing[:5]}"
+    )
+
+
+def test_doors_alone_show_messages():
+    """Reports and texts of the status bar pass through the doors that translate them."""
+    wrong = []
+    for path in sorted((ROOT / "blender_addon").rglob("*.py")):
+        if path.parent.name == "languages":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            owner = ast.unparse(node.func.value)
+            if node.func.attr == "report" and owner in {"self", "operator"}:
+                wrong.append(f"{path.name}:{node.lineno} reports by itself: use languages.translations.report")
+            is_cleared = bool(node.args) and ast.unparse(node.args[0]) == "None"
+            if node.func.attr == "status_text_set" and not is_cleared:
+                wrong.append(f"{path.name}:{node.lineno} writes the status bar: use languages.translations.show_status")
+    assert wrong == []
+
+
+def test_english_unchanged(translations):
+    """A Blender in English, or one built without languages, shows the texts of the sources."""
+    text = "“Body” has flesh: a lattice of 300 cells."
+    assert translations.translate(text) == translations.translate_report(text) == text
+
+
+def test_switches_count(german):
+    """Panels and reports follow the two switches of Blender's preferences, each its own."""
+    text, view = "Cancelled: nothing was changed.", bpy.context.preferences.view
+    whole = german.translate(text)
+    assert whole != text and german.translate_report(text) == whole
+    view.use_translate_interface = False
+    assert german.translate(text) == text and german.translate_report(text) == whole
+    view.use_translate_interface, view.use_translate_reports = True, False
+    assert german.translate(text) == whole and german.translate_report(text) == text
+
+
+def test_language_without_file(german, monkeypatch):
+    """A language that has no file shows English."""
+    monkeypatch.setattr(german, "language", lambda: "fr_FR")
+    assert german.translate("Cancelled: nothing was changed.") == "Cancelled: nothing was changed."
+
+
+def test_panel_speaks_german(german, character):
+    """The panel's lines are translated before they are broken into rows."""
+    from test_panel import draw, words
+
+    assert "Fleisch hinzufügen" in " ".join(words(seen) for seen in draw().values())
+
+
+def test_report_speaks_german(german, character, monkeypatch):
+    """What an operator reports arrives in the artist's language, with the names as they are."""
+    body, _ = character
+    told = []
+
+    class Operator:
+        def report(self, levels, text):
+            told.append(text)
+
+    german.report(Operator(), {"INFO"}, f"“{body.name}” has flesh: a lattice of 300 cells.")
+    (text,) = told
+    assert body.name in text and "300" in text and "has flesh" not in text
+
+
+def test_registered_and_taken_back(translations, monkeypatch):
+    """Blender gets one table a language, without templates, and none is left after the extension is switched off."""
+    held = {}
+    fake = type("Translations", (), {
+        "register": staticmethod(held.__setitem__), "unregister": staticmethod(held.__delitem__),
+        "contexts": bpy.app.translations.contexts, "locale": "",
+    })  # fmt: skip
+    monkeypatch.setattr(translations, "blender_translations", lambda: fake)
+    before = dict(translations._messages)
+    translations.register()
+    try:
+        (tables,) = held.values()
+        assert {"de_DE", "ja_JP", "zh_HANS"} <= set(tables)
+        for table in tables.values():
+            assert ("Operator", "Add Flesh") in table and ("*", "Softness") in table and ("Thew", "Softness") in table
+            assert not any(key[0] == "Message" or "{0}" in key[1] for key in table)
+    finally:
+        translations.unregister()
+    assert held == {} and translations._messages == {}
+    translations._messages.update(before)
