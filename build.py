@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, coverage, cross, environments, fuzzing, pictures, products, shows, strings
+from tools import archives, checks, coverage, cross, docs, environments, fuzzing, pictures, products, shows, strings
 from tools.shell import BuildError, say
 
 
@@ -53,6 +53,8 @@ def main() -> int:
     images.add_argument(
         "--window", type=Path, metavar="BLENDER", help="a Blender with a display, for pictures of its window"
     )
+    guide = commands.add_parser("docs", help="dist/docs, the guide as a static site that opens from a disk")
+    guide.add_argument("--wheel", type=Path, help="take the names of Python from this wheel, built before")
     bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
     bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
@@ -108,6 +110,8 @@ def dispatch(arguments: argparse.Namespace) -> None:
         case "pictures":
             every = [picture for maker in pictures.MAKERS for picture in maker.pictures]
             pictures.make(_known(arguments.names, every, "picture") if arguments.names else [], arguments.window)
+        case "docs":
+            docs.docs(arguments.wheel)
         case "bench":
             shows.bench(_known(arguments.names, shows.benches(), "bench"))
         case "coverage":

@@ -40,6 +40,7 @@
 //! | [`body`] | everything precomputed for one character |
 //! | [`solve`] | thin layers over faer: sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov, L-BFGS-B |
 //! | [`contact`] | contact of flesh with itself, other flesh and colliders |
+//! | [`force_fields`] | force fields of a scene, such as wind |
 //! | [`dynamics`] | simulations, one file per method of motion, and static equilibrium |
 //! | [`contact`] | flesh against itself, other bodies and colliders; cells near inversion |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
@@ -76,6 +77,7 @@ mod disk;
 pub mod dynamics;
 pub mod elasticity;
 pub mod exclusive;
+pub mod force_fields;
 mod geometry;
 pub mod kernel;
 pub mod lattice;

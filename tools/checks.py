@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import archives, environments, licences, products, system
-from tools.environments import TOOLS, Environment, main_blender
+from tools.environments import DOCS, TOOLS, Environment, main_blender
 from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment, is_done, mark_done, run, say
 
 SUITES = ("rust", "wheel", "blender")
@@ -106,8 +107,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
     jobs: list[Job] = []
     env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_FAST": "1" if fast else None}
     environments.setup(blenders=[])
-    if "blender" in suites:
-        environments.begin(blenders)
+    environments.begin([*([DOCS] if "wheel" in suites else []), *(blenders if "blender" in suites else [])])
     if "rust" in suites:
         # With a driver, the tests of the engine on graphics devices must not pass by being skipped.
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
@@ -123,6 +123,8 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
             jobs.append(job)
     if "wheel" in suites:
         install_wheel()
+        with contextlib.suppress(BuildError):
+            DOCS.ensure()  # without it the test of the guide is skipped, and says so
         jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
     if "blender" in suites:
         environments.setup(blenders)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The virtual environments: one with the tools, and one per Blender (two cannot share one).
+"""The virtual environments: one with the tools, one for the guide, and one per Blender (two cannot share one).
 
 Blender itself comes from the package index as the module `bpy`, about 1 GB each. A variable `THEW_VENV_` and a name
 (`THEW_VENV_TOOLS`, `THEW_VENV_BPY50`) names an environment to use instead of `.venv/…`.
@@ -116,6 +116,8 @@ class Environment:
 
 
 TOOLS = Environment("tools")
+#: What makes the guide: none of the other environments, whose tools it could bring out of step.
+DOCS = Environment("docs")
 #: Every Blender that can be tested, by version.
 EVERY_BLENDER = [
     Environment("bpy42", "4.2"),
@@ -129,7 +131,7 @@ MAIN_BLENDER, MAIN_WITHOUT_NEW_PYTHON = "5.2", "5.0"
 #: Blenders that run fewer cases at each change: the oldest supported one, the other LTS and the newest.
 OTHER_BLENDERS = ("4.2", "4.5", "5.3")
 
-_making = {env.name: threading.Lock() for env in (TOOLS, *EVERY_BLENDER)}
+_making = {env.name: threading.Lock() for env in (TOOLS, DOCS, *EVERY_BLENDER)}
 
 
 def find_blender(version: str) -> Environment:

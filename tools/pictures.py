@@ -68,17 +68,24 @@ WINDOW = (
     *("copy-rigs.jpg", "rig-from-mesh.jpg", "sculpted-rig.jpg"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))
+WIND = ("fields.png",)
 LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png")
 LOOK_FILES = ("biped__*.png", "quadruped__*.png", "films/*__jump.png", "films/*__trot.png")
 LOOK_WORDS = ("--only", "biped", "quadruped", "--sheets", MAKING, "--films", MAKING / "films")
+COOKBOOK = tuple(
+    f"cookbook-{name}.jpg" for name in ("back", "belly", "breasts", "cape", "clothes", "jowls", "tail", "wing")
+)
+COOKBOOK_WORDS = ("--output", MAKING, "--measured", ROOT / "docs" / "cookbook" / "measured.json")
 
 MAKERS = (
     *(Maker((f"{name}.jpg",), f"examples.{module}", "example", (name,)) for name, module in EXAMPLES.items()),
     Maker(CONTACT, "demo.look.contact_pictures", "wheel", ("--output", MAKING)),
+    Maker(WIND, "demo.look.wind_pictures", "wheel", ("--output", MAKING)),
     Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
     Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
     Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
+    Maker(COOKBOOK, "demo.cookbook.__main__", "blender", COOKBOOK_WORDS),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
 )
 

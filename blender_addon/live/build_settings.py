@@ -19,7 +19,7 @@ from ..rigs import fingerprints
 from ..saved import hand_lattice, rig_layouts, validation
 from ..saved import restarts as saved_restarts
 from ..saved.timing import frames_per_second
-from ..scene import colliders, contact_exclusions, groups, pins, twist
+from ..scene import colliders, contact_exclusions, driven, groups, pins, twist
 from ..scene.bind_pose import BindPose
 
 
@@ -77,6 +77,8 @@ class BuildSettings:
     symmetric: bool = True  # whether the automatic lattice of a symmetric character is mirrored
     restart_at_cuts: bool = field(default=False, repr=False)  # whether the flesh begins anew at cuts that are noticed
     passed: tuple[int, ...] = field(default=(), repr=False)  # frames that are no cuts, whatever jumps
+    influence: float = field(default=1.0, repr=False)  # share of the flesh that is shown; keyed: at the first frame
+    field_weight: float = field(default=1.0, repr=False)  # of the scene's force fields
 
     @property
     def method(self) -> str:
@@ -125,6 +127,8 @@ class BuildSettings:
         baked = self.for_bake()
         held = (self.pins,) if self.pins else ()
         held += (self.restart_at_cuts, self.passed) if self.restart_at_cuts else ()
+        shown = self.influence, self.field_weight
+        held = (*held, shown) if shown != (1.0, 1.0) else held
         return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest(), *held).hex()
 
     def dynamics(self) -> bytes:
@@ -143,11 +147,13 @@ class BuildSettings:
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
+        start = groups.frames(obj, scene)[0]
         gravity = (
-            validation.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+            driven.value_at(obj, scene, "gravity", start) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         )
+        influence, softness, weight = (driven.value_at(obj, scene, name, start) for name in driven.KEYABLE)
         return BuildSettings(
-            s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
+            s.cells_across, height, None if s.use_young else softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
             groups.restarts(obj, scene), groups.frames(obj, scene), frames_per_second(scene), s.modes,
             fingerprints.fingerprint(obj),
@@ -160,6 +166,8 @@ class BuildSettings:
             s.symmetric,
             s.restart_at_cuts,
             tuple(sorted(saved_restarts.passed_frames(s))),
+            influence,
+            weight,
         )  # fmt: skip
 
 

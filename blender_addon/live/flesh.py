@@ -39,7 +39,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
-from . import contact, glance, rig_actions
+from . import contact, driving, glance, rig_actions
 from .build_settings import BuildSettings, hash_of
 from .events import report_event
 from .partial_motion import PartialMotion
@@ -125,6 +125,10 @@ class BuildStages:
         """Returns a sentence on each pin that stops short of its target, lengths as the scene shows them."""
         return self.pin_gaps.warnings(length)
 
+    def drive_warnings(self) -> list[str]:
+        """Returns a sentence on each force field and keyed setting that cannot act."""
+        return driving.problems(self)
+
     def young(self, softness: float | None, young: float) -> float:
         """Returns Young's modulus, Pa, at which flesh has the `softness` of the dial; `young` where that is None."""
         return young if softness is None else self.automatic.young_of_softness(softness)
@@ -173,7 +177,8 @@ class Flesh(BuildStages):
 
         Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
-        return self._between(frame, self.clip.offsets, self.clip_weight(frame))
+        shown = driving.influence(self, self._pose_at(frame))
+        return self._between(frame, self.clip.offsets, shown * self.clip_weight(frame))
 
     def clip_weight(self, frame: float) -> float:
         """Returns the weight of the clip at `frame`: 1 in its range, falling smoothly to 0 within half a second beyond it."""

@@ -184,12 +184,12 @@ def note_movers(objects) -> None:
 
 
 def follow_rigs(obj, flesh) -> None:
-    """Follows curves or drivers of rigs that may have been edited, or have moved their controls."""
-    if not len(obj.thew.rigs) or flesh.motion is None:
+    """Follows force fields, and curves or drivers of rigs and settings, that may have been edited, or have moved controls."""
+    if flesh.motion is None:
         return
     if validity.controls_moved(obj, flesh):
         updates.wait(obj)
-    if not windows.is_playing():
+    if len(obj.thew.rigs) and not windows.is_playing():
         rigging.follow_controls(obj)
 
 

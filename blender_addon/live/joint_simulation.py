@@ -368,7 +368,7 @@ def shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
-    held = pins.options(new, plan.pin_rows(new), common.place)
+    held = {**pins.options(new, plan.pin_rows(new), common.place), **plan.drive_options(new, common.place)}
     arguments = simulating.arguments(
         new, plan, *plan.core_inputs(new, common.place), common, **plan.beginning.options(), **held
     )
@@ -381,4 +381,5 @@ def following_shot_arguments(
     """Returns the arguments of the `thew.Shot` of the motion after a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
     held = pins.options(new, simulating.pin_rows_after(new, plan), common.place)
+    held |= simulating.drive_options_after(new, plan, common.place)
     return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common, **held), "rate": rate}

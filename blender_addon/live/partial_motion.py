@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..logic.spaces import blend_vectors
+from . import driving
 
 #: Frames of the first part, and the growth factor of each following part up to the longest. With a thousand cells the first one takes
 #: a twentieth of a second, and the longest a third; simulating in parts costs seven hundredths more.
@@ -68,4 +69,5 @@ class PartialMotion:
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)
 
-        return self.built.held(blend_vectors(frame - self.start, self.spaces, vectors_at))
+        shown = driving.influence(self.built, frame - self.start)
+        return self.built.held(blend_vectors(frame - self.start, self.spaces, vectors_at, shown))

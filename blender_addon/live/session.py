@@ -104,9 +104,15 @@ def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None
             offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame)
         elif settings.settled and flesh.clip is not None:
             offsets = flesh.settled_offsets(obj, frame)
+        offsets = offsets if offsets is None else np.float32(present_influence(obj)) * offsets
     except core().ThewError as error:
         flesh.problem = sentence(str(error))
     show(obj, flesh, scene, offsets)
+
+
+def present_influence(obj: bpy.types.Object) -> float:
+    """Returns the share of the flesh that is shown at the scene's frame, as Blender has evaluated it."""
+    return min(max(obj.thew.influence, 0.0), 1.0)
 
 
 def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, pose: Pose) -> None:
@@ -122,6 +128,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
         offsets = flesh.settled_at(
             pose.maps, pose.mesh, rig_actions.at_rest(flesh, obj, pose.controls), settings.settled, pose.colliders
         )
+        offsets = np.float32(present_influence(obj)) * offsets
         presence = 0.0 if settings.settled or flesh.clip is None else flesh.clip_weight(frame)
         if 0.0 < presence < 1.0:
             offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets

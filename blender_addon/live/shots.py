@@ -168,7 +168,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
-    held = pins.options(new, plan.pin_rows(new), place)
+    held = {**pins.options(new, plan.pin_rows(new), place), **plan.drive_options(new, place)}
     given = simulating.arguments(
         new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options(), **held
     )

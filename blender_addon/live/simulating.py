@@ -14,6 +14,7 @@ import numpy as np
 from ..logic import cycles, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
+from ..logic.driven import trace as trace_drive
 from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
 from ..logic.pins import moved_rows, trace
@@ -22,7 +23,7 @@ from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import read_controls
-from . import contact, glance, limits, noticed_cuts, partial_motion, pins, progress_words
+from . import contact, driving, glance, limits, noticed_cuts, partial_motion, pins, progress_words
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -84,12 +85,12 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         if not plan.beginning.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, report, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
-        held = pins.options(new, plan.pin_rows(new))
+        held = {**pins.options(new, plan.pin_rows(new)), **plan.drive_options(new)}
         clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options, **held), progress=report)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
         if plan.continues:
-            held = pins.options(new, pin_rows_after(new, plan))
+            held = {**pins.options(new, pin_rows_after(new, plan)), **drive_options_after(new, plan)}
             later = thew.simulate(**arguments(new, plan, *after(new, plan, maps), **held), progress=report)
         return display_clip(clip, plan, later)
 
@@ -97,8 +98,10 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     viewed, flesh.viewed = flesh.viewed, None
 
     def look_ahead(progress):
-        """Offers a likeness of the frame in view."""
+        """Offers a likeness of the frame in view, unless force fields or keyed settings act: it knows none."""
         nonlocal glimpse
+        if driving.acts(new):
+            return
 
         def run_glance(poses, controls, collided, rows, preroll):
             def report(at, _stage):
@@ -154,6 +157,7 @@ def simulate_in_parts(new: BuildStages, plan: SimulationPlan, report, offer) -> 
         if clip is None:
             # All colliders are passed, up to the end: the core looks them up by the frame.
             pinned = {"pins": pins.part(held, start, end)} if held else {}
+            pinned |= plan.drive_options(new)
             given = arguments(new, plan, maps[:end], controls, collided, **plan.beginning.options(), **pinned)
             clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
@@ -185,6 +189,7 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
         began = *began, before.pins[-plan.lead :].tobytes()
     dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
     inputs = new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching
+    inputs = *inputs, *driving.key(new, driving.rows_of(new, plan.lead))
     return hash_of(*inputs, pins.key(new)) if pins.acts(new) else hash_of(*inputs)
 
 
@@ -240,6 +245,19 @@ class SimulationPlan:
         if self.lead:
             return np.concatenate([motion.before.pins[-self.lead :], motion.pins])
         return self.beginning.turn(motion.pins)
+
+    def drive_options(self, new: BuildStages, place: MetricSpace | None = None) -> dict[str, Any]:
+        """Returns the arguments for force fields and keyed settings at the poses of `core_inputs`."""
+        if not driving.acts(new):
+            return {}
+        rows = driving.rows_of(new, self.lead)
+        return driving.options(new, rows if self.lead else self.beginning.turn(rows), place, lead=self.lead)
+
+
+def drive_options_after(new: BuildStages, plan: SimulationPlan, place: MetricSpace | None = None) -> dict[str, Any]:
+    """Returns the arguments for force fields and keyed settings at the poses of `after`."""
+    rows, moves = rows_after(new, plan)
+    return driving.options(new, new.motion.drive[rows], place, moves) if driving.acts(new) else {}
 
 
 def pin_rows_after(new: BuildStages, plan: SimulationPlan) -> np.ndarray:
@@ -388,7 +406,9 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
     others = motion.colliders.trace(new.place, new.surface.size)
     held = trace(motion.pins, new.place, new.surface.size) if pins.acts(new) else None
-    others = held if others is None else others if held is None else np.concatenate([others, held], axis=1)
+    driven = trace_drive(motion.driven, motion.drive, new.place, new.surface.size)
+    traces = [each for each in (others, held, driven) if each is not None]
+    others = np.concatenate(traces, axis=1) if traces else None
     others = None if others is None else others[: live + 1]
     options = build_settings.fps, motion.start, controls[: live + 1], marked, others
     begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)

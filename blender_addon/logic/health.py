@@ -137,6 +137,7 @@ def warnings(flesh: Any) -> list[str]:
         [text] if (text := cut_text(flesh.open_cuts)) else []
     )  # a jump throws the flesh: most later warnings follow from it
     found += flesh.pin_warnings()
+    found += [sentence(text) for text in flesh.drive_warnings()]
     if flesh.inverted_count > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.inverted_count, 'place')}: {limit_advice(flesh)}")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0

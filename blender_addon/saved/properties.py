@@ -36,6 +36,7 @@ from .choices import ADAPTATIONS, BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, 
 from .comparison import ComparisonProperties
 from .contact import ContactProperties
 from .damping import DampingProperties
+from .direction import DirectionProperties
 from .edit_callbacks import call_on_dial, setting
 from .hand_lattice import HandLatticeProperties
 from .kinds import KindProperties
@@ -87,6 +88,7 @@ class ThewSettings(
     ComparisonProperties,
     ContactProperties,
     DampingProperties,
+    DirectionProperties,
     HandLatticeProperties,
     KindProperties,
     OverlayProperties,
@@ -187,10 +189,9 @@ class ThewSettings(
         soft_max=30.0,
         precision=3,
     )
-    softness: setting(
-        FloatProperty,
-        "Softness",
-        "Softness of the flesh: 0 is firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
+    softness: FloatProperty(  # can be keyed and driven
+        name="Softness",
+        description="Softness of the flesh: 0 is firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
         "whale",
         default=0.5,
         min=0.0,

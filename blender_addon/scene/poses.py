@@ -17,13 +17,14 @@ import numpy as np
 
 from ..logic.colliders import Colliders
 from ..logic.digests import digest_of
+from ..logic.driven import Driven
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
-from . import animation, colliders, movers, pins, rig_controls, windows
+from . import animation, colliders, driven, movers, pins, rig_controls, windows
 from .mesh import numbers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
@@ -31,6 +32,8 @@ from .reading import Subject, armature_modifier
 
 #: Targets of no pins at one pose.
 NO_PINS = np.empty((1, 0, TARGET_NUMBERS))
+#: Rows of nothing that drives flesh apart from poses.
+NO_DRIVE = np.empty((1, 0))
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Pose:
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
     colliders: Colliders = field(default_factory=Colliders)  # colliders, if they were read
     pins: np.ndarray = field(default_factory=lambda: NO_PINS[0])  # [p, 17] targets of every pin
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE[0])  # [n] see `logic.driven`
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class LeadPoses:
     #: Colliders of the flesh, in those poses and in all poses of the range.
     colliders: Colliders = field(default_factory=Colliders)
     pins: np.ndarray = field(default_factory=lambda: NO_PINS)  # [l, p, 17] targets of every pin
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [l, n]
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -78,6 +83,8 @@ class Motion:
     )  # [f, p, 17] targets of every pin: see `logic.pins.target_row`
     pinned: tuple = ()  # the pins: see `pins.fingerprint`
     movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
+    drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [f, n] see `logic.driven`
+    driven: Driven = field(default_factory=Driven)  # force fields and keyed settings
 
     @property
     def lead_length(self) -> int:
@@ -98,7 +105,8 @@ class Motion:
             return True
         # Poses that play again have the same bits. Else they are near within a tenth of np.allclose's tolerance.
         near = np.array_equal(raw, then) or (np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)).all()
-        return not near or self.controls_differ(obj, frame, depsgraph) or self.pins_differ(obj, frame, depsgraph)
+        others = self.controls_differ, self.pins_differ, self.drive_differs
+        return not near or any(differ(obj, frame, depsgraph) for differ in others)
 
     def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
@@ -118,6 +126,11 @@ class Motion:
     def pins_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether a pin is not as it was read at `frame`."""
         return bool(self.pinned) and pins.differ(obj, self.pins[frame - self.start], depsgraph)
+
+    def drive_differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Returns whether fields or keyed settings are not as they were read at `frame`."""
+        read = self.drive.shape[1] > 0
+        return read and driven.differs(obj, self.drive[frame - self.start], self.driven, depsgraph)
 
 
 #: Above zero while frames are played to read them: the frame handlers then do nothing.
@@ -207,7 +220,7 @@ class PoseReader:
         maps = bone_maps(world, bones, mesh, self.mesh_rest)
         obj = self.subject.obj
         controls, held = rig_controls.evaluated_controls(obj, depsgraph), pins.evaluated_pins(obj, depsgraph)
-        return Pose(maps, mesh, controls, raw, pins=held)
+        return Pose(maps, mesh, controls, raw, pins=held, drive=driven.evaluated_row(obj, depsgraph))
 
     def read_bones(
         self, depsgraph: bpy.types.Depsgraph, frame: int
@@ -374,19 +387,16 @@ def motion_of(
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
     held = np.stack([pose.pins for pose in poses])
-    before = LeadPoses(maps[:lead], controls[:lead], collided, held[:lead])
+    drive = np.stack([pose.drive for pose in poses])
+    before = LeadPoses(maps[:lead], controls[:lead], collided, held[:lead], drive[:lead])
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
-    pinned, moved_by = (
-        pins.fingerprint(wanted.subject.obj),
-        movers.fingerprint(wanted.subject.obj, wanted.subject.armature),
-    )
-    held = held[lead:]
-    return Motion(
-        start, maps, matrices, raw, digest, controls, moving, marked, collided, before, held, pinned, moved_by
-    )
+    obj = wanted.subject.obj
+    pinned, moved_by = pins.fingerprint(obj), movers.fingerprint(obj, wanted.subject.armature)
+    others = before, held[lead:], pinned, moved_by, drive[lead:], driven.read_driven(obj, scene)
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, *others)
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:

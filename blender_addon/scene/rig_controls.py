@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 
 from ..logic.names import describe
-from . import animation, pins
-from .mesh import numbers
+from . import animation, driven, pins
+from .curve_prints import curve_print
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
 
@@ -86,12 +86,12 @@ def is_bone_lost(target: bpy.types.DriverTarget) -> bool:
 
 
 def control_animation(obj: bpy.types.Object) -> tuple:
-    """Returns a fingerprint of the keys and drivers of the rigs' controls and of the pins' influences, for comparison; () without
-    any.
+    """Returns a fingerprint of the keys and drivers of the rigs' controls, of the pins' influences and of settings, and of force fields,
+    for comparison; () without any.
     """
-    moved, held = are_animated(obj), pins.pin_curves(obj)
+    moved, held, others = are_animated(obj), pins.pin_curves(obj), driven.fingerprint(obj)
     if not (any(moved) or held):
-        return ()
+        return others
     data = obj.animation_data
     prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
     for strip in animation.strips(data):
@@ -100,25 +100,4 @@ def control_animation(obj: bpy.types.Object) -> tuple:
     for curve in animation.curves(data):
         if rig_of_path(obj, curve.data_path) >= 0:
             prints.append(curve_print(curve))
-    return (*prints, *(curve_print(curve) for curve in held))
-
-
-def curve_print(curve: bpy.types.FCurve) -> tuple:
-    """Returns a fingerprint of a curve and its driver."""
-    points = curve.keyframe_points
-    read = [numbers(points, name, 2) for name in ("co", "handle_left", "handle_right")]
-    read.append(numbers(points, "interpolation", dtype=np.int32))
-    given = (curve.data_path, curve.mute, curve.extrapolation, tuple(m.type for m in curve.modifiers))
-    driver, sources = curve.driver, ()
-    if driver is not None:
-        sources = (driver.type, driver.expression, *(source_print(v) for v in driver.variables))
-    return (*given, *(each.tobytes() for each in read), sources)
-
-
-def source_print(variable: bpy.types.DriverVariable) -> tuple:
-    """Returns a fingerprint of the targets that a driver's variable reads."""
-    return variable.type, *(
-        (target.id.session_uid if target.id else 0, target.bone_target, target.data_path, target.transform_type)
-        + (target.transform_space, target.rotation_mode)
-        for target in variable.targets
-    )
+    return (*prints, *(curve_print(curve) for curve in held), *others)

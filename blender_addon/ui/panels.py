@@ -197,6 +197,12 @@ def draw_look(layout, context, obj, width: int) -> None:
     part.active = settings.use_gravity
     part.prop(settings, "rest_includes_gravity")
     column = layout.column(align=True)
+    column.prop(settings, "influence", slider=True)
+    column.prop(settings, "field_weight", slider=True)
+    part = column.column()
+    part.active = settings.field_weight > 0.0
+    part.prop(settings, "field_collection")
+    column = layout.column(align=True)
     column.prop(settings, "store_tension")
     column.operator("thew.add_wrinkle_material", icon="MATERIAL")
     draw_cost(layout.column(), settings, width)

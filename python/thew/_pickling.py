@@ -36,6 +36,7 @@ _INSTEAD = {
             "CorrespondenceReport",
             "Deformer",
             "Equilibrium",
+            "ForceField",
             "MRepFit",
             "MRepReport",
             "ModalSimulation",

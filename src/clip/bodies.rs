@@ -9,6 +9,7 @@ use crate::contact::{BuriedBone, ColliderSpan, ContactPoint};
 use crate::dynamics::{NodalForces, Pin, Scene, Simulation, SimulationError};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
+use nalgebra::Isometry3;
 
 /// Input of one body: one pose per frame, the forces at each (`None`: no forces), and the tracks of its pins, empty if it has none or they stay.
 pub(crate) type ClipDrive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>, &'a [PinTrack]);
@@ -55,8 +56,11 @@ impl Bodies {
         Ok(())
     }
 
-    /// Sets the entry of the colliders' motions at which resets put them.
-    pub fn set_first_collider_entry(&mut self, entry: usize) {
+    /// Sets the entry of the colliders' motions and of the tracks at which resets put them.
+    pub fn set_first_entry(&mut self, entry: usize) {
+        for body in self.simulations_mut() {
+            body.set_track_span(entry, entry, &Isometry3::identity());
+        }
         match self {
             Self::Alone(simulation) => simulation.set_first_collider_entry(entry),
             Self::Together(scene) => scene.set_first_collider_entry(entry),
@@ -67,7 +71,8 @@ impl Bodies {
     fn set_stiffness(&mut self, drives: &[DriveAtFrame]) -> Result<(), SimulationError> {
         let bodies = self.simulations_mut().iter_mut().zip(drives);
         for (body, drive) in bodies {
-            body.set_stiffness(drive.stiffness.as_deref())?;
+            let factors = body.combine_stiffness(drive.stiffness.as_deref());
+            body.set_stiffness(factors.as_deref())?;
         }
         Ok(())
     }
@@ -113,6 +118,9 @@ impl Bodies {
         drives: &[DriveAtFrame],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        for body in self.simulations_mut() {
+            body.set_track_span(span.from, span.to, &span.moved);
+        }
         self.set_stiffness(drives)?;
         match self {
             Self::Alone(simulation) => {

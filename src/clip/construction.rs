@@ -7,9 +7,7 @@ use super::scene::Membership;
 use super::{Clip, ClipError, ClipFrame, ClipSettings, Texts, check, cycle};
 use crate::body::Body;
 use crate::contact::{Contact, Parting, PreparedContact};
-use crate::dynamics::{
-    DEFAULT_MODE_COUNT, Method, Simulation, SimulationError, SimulationSettings,
-};
+use crate::dynamics::{DEFAULT_MODE_COUNT, Method, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
@@ -89,12 +87,7 @@ impl Clip {
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
         }
-        let simulation = build_simulation(
-            &body,
-            modes.as_ref(),
-            contact.as_ref(),
-            &settings.simulation,
-        )?;
+        let simulation = build_simulation(&body, modes.as_ref(), contact.as_ref(), &settings)?;
         let settings = ClipSettings {
             simulation: simulation.settings().clone(),
             ..settings
@@ -147,19 +140,20 @@ pub(super) fn run_bodies(
         .collect())
 }
 
-/// Builds a simulation without a pose, with its contact.
+/// Builds a simulation without a pose, with its contact and tracks.
 pub(super) fn build_simulation(
     body: &Arc<Body>,
     modes: Option<&Arc<Modes>>,
     contact: Option<&PreparedContact>,
-    settings: &SimulationSettings,
+    clip: &ClipSettings,
 ) -> Result<Simulation, SimulationError> {
-    let settings = settings.clone();
+    let settings = clip.simulation.clone();
     let mut simulation = match modes {
         Some(modes) => Simulation::with_modes(body.clone(), modes.clone(), settings),
         None => Simulation::new(body.clone(), settings),
     }?;
     simulation.set_contact(contact.cloned())?;
+    simulation.set_tracks(&clip.tracks, clip.fps);
     Ok(simulation)
 }
 

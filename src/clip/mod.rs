@@ -166,7 +166,7 @@ impl Clip {
     /// Builds a new simulation of its body, without a pose.
     fn build_bodies(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
-        let simulation = build_simulation(&self.body, modes, contact, &self.settings.simulation)?;
+        let simulation = build_simulation(&self.body, modes, contact, &self.settings)?;
         Ok(Bodies::Alone(Box::new(simulation)))
     }
 

@@ -161,7 +161,7 @@ fn start_run(
     progress: &dyn Progress,
 ) -> Result<usize, ClipError> {
     let mut lead = 0;
-    bodies.set_first_collider_entry(begun);
+    bodies.set_first_entry(begun);
     for (track, body) in tracks.iter_mut().zip(bodies.simulations()) {
         if let [first, second, ..] = &track.poses[..] {
             let before = run_in(body.body().skeleton(), first, second, settings.preroll);

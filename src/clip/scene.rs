@@ -256,7 +256,7 @@ fn build_scene_bodies<'a>(
     let simulations = members
         .enumerate()
         .map(|(k, ((surfaces, settings), contact))| {
-            let simulation = build_simulation(surfaces.body(), None, None, &settings.simulation);
+            let simulation = build_simulation(surfaces.body(), None, None, settings);
             let simulation = simulation.map_err(|error| SimulationError::for_body(k, error))?;
             Ok::<_, ClipError>((simulation, contact.clone()))
         });

@@ -3,10 +3,11 @@
 
 use super::ClipError;
 use crate::Vec3;
-use crate::dynamics::{Method, SimulationSettings, Solver, Value};
+use crate::dynamics::{Method, SimulationSettings, Solver, Tracks, Value};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::{Error as _, SerializeTuple};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
 
 /// Largest number of frames of run-in: each is stored as a pose.
 const MAX_PREROLL: usize = 100_000;
@@ -23,6 +24,8 @@ pub struct ClipSettings {
     pub preroll: usize,
     /// `true`: the poses are a cycle, and the clip is the steady state that repeats with them.
     pub cyclic: bool,
+    /// Force fields, gravity and stiffness that change from frame to frame, by the frames of the clip.
+    pub tracks: Arc<Tracks>,
 }
 
 impl ClipSettings {
@@ -33,6 +36,7 @@ impl ClipSettings {
             simulation,
             preroll: 0,
             cyclic: false,
+            tracks: Arc::default(),
         }
     }
 
@@ -47,7 +51,8 @@ impl ClipSettings {
         if self.preroll > MAX_PREROLL {
             return Err(ClipError::Preroll(self.preroll));
         }
-        Ok(self.simulation.check()?)
+        self.simulation.check()?;
+        Ok(self.tracks.check(self.simulation.method)?)
     }
 }
 
@@ -71,21 +76,27 @@ struct StoredClipSettings {
 struct SettingsTail {
     cyclic: bool,
     later: Vec<(String, Value)>,
+    tracks: Arc<Tracks>,
 }
 
 /// Bit in the byte of [`SettingsTail`]: later settings follow.
 const LATER_SETTINGS_BIT: u8 = 2;
+/// The same: tracks follow.
+const TRACKS_BIT: u8 = 4;
 
 impl Serialize for SettingsTail {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (count, later) = match self.later.is_empty() {
-            true => (1, 0),
-            false => (2, LATER_SETTINGS_BIT),
-        };
+        let bit = |there: bool, bit: u8| if there { bit } else { 0 };
+        let later = bit(!self.later.is_empty(), LATER_SETTINGS_BIT);
+        let tracks = bit(!self.tracks.is_empty(), TRACKS_BIT);
+        let count = 1 + usize::from(later != 0) + usize::from(tracks != 0);
         let mut tuple = serializer.serialize_tuple(count)?;
-        tuple.serialize_element(&(u8::from(self.cyclic) | later))?;
-        if later == LATER_SETTINGS_BIT {
+        tuple.serialize_element(&(u8::from(self.cyclic) | later | tracks))?;
+        if later != 0 {
             tuple.serialize_element(&self.later)?;
+        }
+        if tracks != 0 {
+            tuple.serialize_element(&*self.tracks)?;
         }
         tuple.end()
     }
@@ -104,7 +115,7 @@ impl<'de> Deserialize<'de> for SettingsTail {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<SettingsTail, A::Error> {
                 let bits: u8 = seq.next_element()?.unwrap_or(u8::MAX);
-                if bits > 1 + LATER_SETTINGS_BIT {
+                if bits > 1 + LATER_SETTINGS_BIT + TRACKS_BIT {
                     return Err(A::Error::custom(
                         "it says both that it is a cycle and that it is not",
                     ));
@@ -113,14 +124,19 @@ impl<'de> Deserialize<'de> for SettingsTail {
                     0 => None,
                     _ => seq.next_element()?,
                 };
+                let tracks: Option<Tracks> = match bits & TRACKS_BIT {
+                    0 => None,
+                    _ => seq.next_element()?,
+                };
                 Ok(SettingsTail {
                     cyclic: bits & 1 == 1,
                     later: later.unwrap_or_default(),
+                    tracks: Arc::new(tracks.unwrap_or_default()),
                 })
             }
         }
 
-        deserializer.deserialize_tuple(2, SettingsTailVisitor)
+        deserializer.deserialize_tuple(3, SettingsTailVisitor)
     }
 }
 
@@ -145,6 +161,7 @@ impl Serialize for ClipSettings {
             end: SettingsTail {
                 cyclic: self.cyclic,
                 later: s.later(),
+                tracks: self.tracks.clone(),
             },
         };
         stored.serialize(serializer)
@@ -168,8 +185,11 @@ impl<'de> Deserialize<'de> for ClipSettings {
         for (name, value) in stored.end.later {
             simulation.set(&name, value).map_err(D::Error::custom)?;
         }
+        let tracks = stored.end.tracks;
         simulation.check().map_err(D::Error::custom)?;
+        tracks.check(simulation.method).map_err(D::Error::custom)?;
         Ok(Self {
+            tracks,
             fps: stored.fps,
             simulation,
             preroll: stored.preroll,

@@ -188,9 +188,8 @@ impl StoredClip<'_, CarriedSurfaces> {
                 false => (Some(state), contact.as_ref()),
             };
             let state = state.ok_or("what it needs to continue does not belong to its scene")?;
-            let restored =
-                build_simulation(&body, modes.as_ref(), contact, &self.settings.simulation)
-                    .and_then(|mut s| s.restore(state));
+            let restored = build_simulation(&body, modes.as_ref(), contact, &self.settings)
+                .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {

@@ -163,6 +163,21 @@ pub enum SimulationError {
         /// Names of all settings.
         known: String,
     },
+    /// A force field cannot act.
+    #[error(transparent)]
+    Field(#[from] crate::force_fields::FieldError),
+    /// A track has another number of entries than the clip has frames.
+    #[error(
+        "there are {given} entries of {what}, but the clip has {frames} frames: give one, or one for each frame"
+    )]
+    TrackFrames {
+        /// Name of the track.
+        what: &'static str,
+        /// Number of its entries.
+        given: usize,
+        /// Number of frames.
+        frames: usize,
+    },
     /// A value of another type than the setting's.
     #[error("{what}: the value has the wrong type")]
     SettingKind {

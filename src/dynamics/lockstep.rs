@@ -137,10 +137,18 @@ impl Simulation {
         let shown = self.flesh_display();
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let (world, rest) = (drive.forces, drive.rest_forces);
+        let gravity = self.gravity_at(part.end);
         let forces = self
             .external
             .world_forces(&self.next, world, rest, part.end);
         let frames = (&self.now, &self.next);
+        let forces = match &mut self.driving {
+            Some(driving) => {
+                let at = (part.end, part.duration, self.stepper.is_relative());
+                driving.step_forces(&self.body, &self.nodes, frames, at, forces)
+            }
+            None => forces,
+        };
         let at = (part.end, part.part);
         let bending = self.bending.accelerate(frames, at, part.duration);
         let mut pins = self.pins.any().then_some(&mut self.pins);
@@ -172,7 +180,10 @@ impl Simulation {
                 from: &self.now,
                 to: &self.next,
                 bending,
-                load: Load::new(&self.body, self.settings.gravity, forces, &self.terms),
+                load: Load {
+                    gravity,
+                    ..Load::new(&self.body, self.settings.gravity, forces, &self.terms)
+                },
                 progress,
             },
         })

@@ -35,6 +35,7 @@
 //! | `equilibrium`, `stiffness` | static balances and their inverse; the stiffness at a pose |
 //! | `adaptation`, `adapting` | details that come and go with the strain |
 //! | `forces`, `firmness`, `tensing` | gravity and external forces; stiffness that is led from frame to frame |
+//! | `tracks`, `driving` | force fields, gravity and stiffness from frame to frame; their effect in a frame |
 //! | `pins` | points of the flesh held at targets |
 //! | `dynamic_bones` | bones that follow their flesh |
 //! | `skinned` | the lattice as the bones alone carry it |
@@ -61,6 +62,7 @@ mod body_step;
 mod check;
 mod contact;
 mod damping;
+mod driving;
 mod dynamic_bones;
 mod equilibrium;
 mod error;
@@ -86,6 +88,7 @@ mod stiffness;
 mod stored;
 mod tensing;
 mod touching;
+mod tracks;
 mod volume;
 
 pub use adaptation::Adaptation;
@@ -101,8 +104,9 @@ pub use pins::{DroppedPin, Pin, PinId, PinPoint, independent_vertices};
 pub use scene::Scene;
 pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;
-pub use softness::{soft_body, soften, softness, young_of_softness};
+pub use softness::{soft_body, soften, softness, softness_factors, young_of_softness};
 pub use stiffness::PosedStiffness;
+pub use tracks::Tracks;
 
 use check::{check_gravity, position_error};
 use skinned::SkinnedLattice;

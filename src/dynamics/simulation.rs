@@ -3,6 +3,7 @@
 
 use super::adapting::{ActiveForces, Adapting};
 use super::bends::BendMotion;
+use super::driving::{Driving, MAX_BALANCE_ROUNDS, have_changed};
 use super::firmness::{Firmness, body_at_ease};
 use super::forces::{ExternalForces, Load, NodalForces, check_forces, check_terms};
 use super::methods;
@@ -50,6 +51,8 @@ pub struct Simulation {
     pub(super) adapting: Option<Box<Adapting>>,
     /// Factors on the stiffness of cells, if it is led; `body` is then a copy with the stiffness of the moment.
     pub(super) firmness: Option<Box<Firmness>>,
+    /// Fields, gravity and stiffness that change from frame to frame.
+    pub(super) driving: Option<Box<Driving>>,
     /// Points of the flesh held at targets.
     pub(super) pins: PinSystem,
     /// Count of unconverged steps when the last frame began.
@@ -133,6 +136,7 @@ impl Simulation {
             stepper: methods::build_stepper(&body, modes, &settings)?,
             adapting,
             firmness: None,
+            driving: None,
             pins: PinSystem::default(),
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
@@ -260,33 +264,57 @@ impl Simulation {
         self.tense(1.0)?;
         self.next.set(&self.body, self.settings.method, pose)?;
         self.unconverged_before = self.unconverged_steps();
-        let forces = self
-            .external
-            .world_forces(&self.next, world_forces, rest_forces, 1.0);
-        let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
-        let start = ResetInput {
-            body: &self.body,
-            method: self.settings.method,
-            pose,
-            skinned: &self.next,
-            load: &load,
-            settled,
-            progress,
-        };
-        let mut former_places = Vec::new();
-        if self.pins.any() {
-            former_places.clone_from(&self.nodes.positions);
-            let shown = (&mut self.shape, self.settings.elastic_joints);
-            self.pins.begin_rest(&start, shown)?;
-        }
-        self.stepper.reset(&start, &mut self.nodes)?;
-        if settled && self.pins.any() {
-            let stepper = &mut *self.stepper;
-            let balanced = self.pins.balance(stepper, &start, &mut self.nodes);
-            if balanced.is_err() {
-                self.nodes.positions = former_places;
+        let gravity = self.gravity_at(1.0);
+        let mut field_forces = self.rest_field_forces(None, world_forces);
+        let mut rounds = 0;
+        loop {
+            let given = field_forces.as_deref().or(world_forces);
+            let forces = self
+                .external
+                .world_forces(&self.next, given, rest_forces, 1.0);
+            let load = Load {
+                gravity,
+                ..Load::new(&self.body, self.settings.gravity, forces, &self.terms)
+            };
+            let start = ResetInput {
+                body: &self.body,
+                method: self.settings.method,
+                pose,
+                skinned: &self.next,
+                load: &load,
+                settled,
+                progress,
+            };
+            let mut former_places = Vec::new();
+            if self.pins.any() {
+                former_places.clone_from(&self.nodes.positions);
+                let shown = (&mut self.shape, self.settings.elastic_joints);
+                self.pins.begin_rest(&start, shown)?;
             }
-            balanced?;
+            self.stepper.reset(&start, &mut self.nodes)?;
+            if settled && self.pins.any() {
+                let stepper = &mut *self.stepper;
+                let balanced = self.pins.balance(stepper, &start, &mut self.nodes);
+                if balanced.is_err() {
+                    self.nodes.positions = former_places;
+                }
+                balanced?;
+            }
+            rounds += 1;
+            let follows = settled && !self.stepper.is_relative() && !self.pins.any();
+            let Some(before) = field_forces.take().filter(|_| follows) else {
+                break;
+            };
+            // Fields act where the balance is.
+            let positions = std::mem::take(&mut self.nodes.positions);
+            let after = self.rest_field_forces(Some(&positions), world_forces);
+            self.nodes.positions = positions;
+            match after {
+                Some(after) if rounds < MAX_BALANCE_ROUNDS && have_changed(&before, &after) => {
+                    field_forces = Some(after);
+                }
+                _ => break,
+            }
         }
         self.pins.end_rest(settled);
         if let Some(touching) = &mut self.touching {

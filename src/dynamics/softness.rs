@@ -100,6 +100,48 @@ pub fn young_of_softness(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationE
     Ok(body.material().young() * stiffness_factor(body, dial)?)
 }
 
+/// Relative difference of a factor from 1 that is rounding.
+const FACTOR_TOLERANCE: f64 = 1e-9;
+
+/// Returns the factors on a body's stiffness that give it the softness of each dial between 0 and 1, by one measurement. That of its own softness
+/// is 1 exactly.
+///
+/// # Errors
+/// A dial is out of range; the system is singular.
+pub fn softness_factors(body: &Arc<Body>, dials: &[f64]) -> Result<Vec<f64>, SimulationError> {
+    let mut known = std::collections::BTreeMap::new();
+    let mut factors = Vec::with_capacity(dials.len());
+    for &dial in dials {
+        let factor = match known.get(&dial.to_bits()) {
+            Some(factor) => *factor,
+            None => {
+                let factor = match known.first_key_value() {
+                    // Flesh yields in proportion to 1/E: one measurement serves all.
+                    Some((first, known)) if (0.0..=1.0).contains(&dial) => {
+                        known * displacement_ratio(body, f64::from_bits(*first), dial)
+                    }
+                    _ => stiffness_factor(body, dial)?,
+                };
+                known.insert(dial.to_bits(), factor);
+                factor
+            }
+        };
+        let is_one = (factor - 1.0).abs() < FACTOR_TOLERANCE;
+        factors.push(if is_one { 1.0 } else { factor });
+    }
+    Ok(factors)
+}
+
+/// Returns the displacement that one dial requests of a body over that of another.
+fn displacement_ratio(body: &Body, dial: f64, other: f64) -> f64 {
+    let thick = match body.flesh() {
+        Some(_) => body.anatomy().thickness(),
+        None => f64::INFINITY,
+    };
+    let wanted = |dial| requested_displacement(dial, body.size(), thick);
+    wanted(dial) / wanted(other)
+}
+
 /// Returns the same body with the softness of a dial between 0 and 1. A body without free flesh stays unchanged.
 ///
 /// # Errors

@@ -66,6 +66,11 @@ impl<'py> Arguments<'py> {
         Ok(value)
     }
 
+    /// Adds an argument, or replaces it.
+    pub fn put(&self, name: &str, value: impl IntoPyObject<'py>) -> PyResult<()> {
+        self.given.set_item(name, value)
+    }
+
     /// Drops arguments that are Python's None, which stand for the values of `settings`.
     pub fn drop_none(&self, names: &[&str]) -> PyResult<()> {
         for name in names {

@@ -245,6 +245,20 @@ impl PyBody {
         Ok(self.with_flesh(body))
     }
 
+    /// Returns the factors on the body's stiffness that give it the softness of each of `dials[n]`, 0 to 1, as in `with_softness`, float64 [n].
+    /// `simulate` takes them as `stiffness`. Raises InputError.
+    fn softness_factors<'py>(
+        &self,
+        py: Python<'py>,
+        dials: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let dials = read_floats(dials, "dials", &[None])?.data;
+        let factors = run_detached(py, || {
+            dynamics::softness_factors(&self.0, &dials).map_err(IntoPy::into_py)
+        })?;
+        Ok(factors.into_pyarray(py))
+    }
+
     /// Returns the `young` of `with_softness`, Pa. `with_young` gives it to a painted body, whose unpainted places are then as soft as in
     /// `with_softness` of the same body without paint. Raises InputError.
     fn young_of_softness(

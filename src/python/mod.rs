@@ -27,6 +27,7 @@ mod elasticity;
 mod equilibrium;
 mod errors;
 mod fit;
+mod force_field;
 mod guide;
 mod keyframes;
 mod lattice;
@@ -79,6 +80,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<body_settings::PyBodySettings>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
+    m.add_class::<force_field::PyForceField>()?;
     m.add_class::<pins::PyPin>()?;
     m.add_class::<pins::PyPinTrack>()?;
     m.add_function(wrap_pyfunction!(pins::py_independent_vertices, m)?)?;

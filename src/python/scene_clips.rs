@@ -15,6 +15,7 @@ use crate::contact::Contact;
 use crate::shot::Shot;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
 
 /// Simulates bodies that touch each other, at `fps` frames per second, and returns a Clip of each.
 ///
@@ -72,7 +73,7 @@ pub(super) fn simulate_scene(
     let pins = read_each("pins", pins, count, |list, _| {
         read_tracks(list.extract::<List<_>>()?)
     })?;
-    let settings = read_clip_settings(given)?;
+    let settings = read_clip_settings(given, Arc::default())?;
     let motions = poses
         .0
         .iter()

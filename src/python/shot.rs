@@ -2,13 +2,16 @@
 //! Bindings of `thew.Shot`.
 
 use super::arguments::Arguments;
-use super::arrays::{List, from_poses, integer, read, read_count, read_poses, real, text};
+use super::arrays::{
+    List, from_points, from_poses, integer, read, read_count, read_poses, real, text,
+};
 use super::body::PyBody;
 use super::clip::PyClip;
 use super::collider::{self, PyCollider};
 use super::contact::PyContact;
 use super::dynamics::read_modes;
 use super::errors::{IntoPy, input_error, internal_error, run_detached};
+use super::force_field::{PyForceField, take_tracks};
 use super::modal::PyModes;
 use super::pins::{PyPinTrack, read_tracks};
 use super::progress::with_progress;
@@ -17,16 +20,17 @@ use super::rig_forces::{read_controls, read_rigs};
 use super::settings::PySimulationSettings;
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
-use crate::dynamics::SimulationError;
+use crate::dynamics::{SimulationError, Tracks};
 use crate::shot::{RIGS_TEXT, Shot, ShotModes, WARNINGS_TEXT};
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyArray4};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of the constructor, each of which is a property.
-const ARGUMENT_NAMES: [&str; 15] = [
+const ARGUMENT_NAMES: [&str; 18] = [
     "body",
     "poses",
     "fps",
@@ -41,6 +45,9 @@ const ARGUMENT_NAMES: [&str; 15] = [
     "name",
     "restarts",
     "pins",
+    "fields",
+    "gravities",
+    "stiffness",
     "settings",
 ];
 /// Number of those that may be given without a name.
@@ -64,7 +71,8 @@ impl PyShot {
     #[pyo3(
         signature = (*arguments, **keywords),
         text_signature = "(body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=False, notes=None, *, \
-            modes=None, contact=None, colliders=None, name='', restarts=None, pins=None, settings=None, **keywords)"
+            modes=None, contact=None, colliders=None, name='', restarts=None, pins=None, fields=None, gravities=None, stiffness=None, \
+            softness=None, settings=None, **keywords)"
     )]
     fn new(
         py: Python<'_>,
@@ -152,6 +160,27 @@ impl PyShot {
         self.0.pins.iter().cloned().map(PyPinTrack).collect()
     }
 
+    /// Force fields that accelerate the flesh.
+    #[getter]
+    fn fields(&self) -> Vec<PyForceField> {
+        let fields = self.0.settings.tracks.fields.iter();
+        fields.cloned().map(PyForceField).collect()
+    }
+
+    /// Gravity at every frame, float64 [f,3], m/s². None: that of the settings.
+    #[getter]
+    fn gravities<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
+        let gravity = &self.0.settings.tracks.gravity;
+        (!gravity.is_empty()).then(|| from_points(py, gravity))
+    }
+
+    /// Factors on the stiffness of all flesh at every frame, float64 [f]. None: 1.
+    #[getter]
+    fn stiffness<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let stiffness = &self.0.settings.tracks.stiffness;
+        (!stiffness.is_empty()).then(|| stiffness.clone().into_pyarray(py))
+    }
+
     /// Poses, float64 [f,b,4,4].
     #[getter]
     fn poses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray4<f64>> {
@@ -237,6 +266,9 @@ impl PyShot {
             if changes.contains("method")? && !changes.contains("modes")? {
                 given.set_item("modes", py.None())?;
             }
+            if changes.contains("gravity")? && !changes.contains("gravities")? {
+                given.set_item("gravities", py.None())?;
+            }
             given.update(changes.as_mapping())?;
         }
         py.get_type::<Self>().call((), Some(&given))
@@ -300,7 +332,8 @@ pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> 
     let restarts = given.take("restarts", read_frames)?.unwrap_or_default();
     let pins = given.take("pins", List::from_object)?;
     let pins = pins.map(read_tracks).transpose()?.unwrap_or_default();
-    let settings = read_clip_settings(given)?;
+    let tracks = Arc::new(take_tracks(py, &given, body)?);
+    let settings = read_clip_settings(given, tracks)?;
     let method = settings.simulation.method;
     let shot = shot_from_poses(py, body, &poses, settings)?;
     let shot = add_rigs(shot, rigs, controls.as_ref())?;
@@ -324,13 +357,17 @@ pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> 
 }
 
 /// Reads the settings of a clip from the arguments left in a call.
-pub(super) fn read_clip_settings(given: Arguments<'_>) -> PyResult<ClipSettings> {
+pub(super) fn read_clip_settings(
+    given: Arguments<'_>,
+    tracks: Arc<Tracks>,
+) -> PyResult<ClipSettings> {
     let fps = given.require("fps", real)?;
     let preroll = given.take("preroll", |p| read_count(integer(p)?, "preroll"))?;
     let cyclic = given.take("cyclic", |c| c.extract())?;
     let settings = ClipSettings {
         preroll: preroll.unwrap_or(0),
         cyclic: cyclic.unwrap_or(false),
+        tracks,
         ..ClipSettings::new(fps, given.settings()?)
     };
     settings.check().map_err(IntoPy::into_py)?;

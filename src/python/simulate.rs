@@ -16,6 +16,10 @@ use pyo3::types::{PyDict, PyTuple};
 /// - `restarts`: frames above 0, ascending, in which the flesh begins anew as in frame 0. They are cuts, after which the character is
 ///   elsewhere.
 /// - `pins`: `PinTrack`s of points that are held, with an entry for each pose. A run-in carries their first targets along with the bones.
+/// - `fields`: `ForceField`s that accelerate the flesh.
+/// - `gravity`: as a setting, or `[f,3]`, one per frame, linear in between. A model that already sags does so under the first one.
+/// - `stiffness[f]`: factors on the stiffness of all flesh, 0.1 to 100, linear between frames; or `softness[f]`, the dial 0 to 1 at every frame.
+///   They need a method whose stiffness can change.
 /// - `modes`, `contact`, `colliders`: as in `Simulation`.
 /// - `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own.
 ///
@@ -24,7 +28,8 @@ use pyo3::types::{PyDict, PyTuple};
 #[pyo3(
     signature = (*arguments, **keywords),
     text_signature = "(body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=False, progress=None, *, \
-        modes=None, contact=None, colliders=None, restarts=None, pins=None, settings=None, **keywords)"
+        modes=None, contact=None, colliders=None, restarts=None, pins=None, fields=None, gravities=None, stiffness=None, \
+        softness=None, settings=None, **keywords)"
 )]
 pub(super) fn simulate(
     py: Python<'_>,

@@ -62,7 +62,8 @@ impl Shot {
     /// Returns whether nothing but bones moves the flesh, once through the poses.
     fn has_poses_alone(&self) -> bool {
         let once = !self.settings.cyclic && self.settings.preroll == 0 && self.restarts.is_empty();
-        once && self.contact.is_none() && self.rigs.is_empty() && self.pins.is_empty()
+        let driven = !self.settings.tracks.is_empty();
+        once && !driven && self.contact.is_none() && self.rigs.is_empty() && self.pins.is_empty()
     }
 }
 

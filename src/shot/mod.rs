@@ -32,6 +32,8 @@ mod restarts;
 mod stored;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod track_tests;
 
 use crate::clip::{
     Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModeSelection, PinTrack, SceneMember,
@@ -289,6 +291,7 @@ impl Shot {
             return Err(ClipError::CyclicRestart);
         }
         check_tracks(&self.pins, self.poses.len())?;
+        self.settings.tracks.check_frames(self.poses.len())?;
         let parts = split_at_restarts(self.poses.len(), &self.restarts)?;
         if let (Some(contact), true) = (&self.contact, parts.len() > 1) {
             contact.check_clip(self.poses.len())?;

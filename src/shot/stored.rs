@@ -163,6 +163,8 @@ impl StoredShot<'_, CarriedSurfaces> {
         let restarts = self.restarts.iter().map(|&r| usize::try_from(r));
         let restarts = restarts.collect::<Result<Vec<_>, _>>();
         let restarts = restarts.map_err(|e| e.to_string())?;
+        let tracks = self.settings.tracks.check_frames(self.poses.len());
+        tracks.map_err(|e| e.to_string())?;
         split_at_restarts(self.poses.len(), &restarts).map_err(|e| e.to_string())?;
         fits(
             restarts.is_empty() || !self.settings.cyclic,

@@ -217,6 +217,7 @@ def state(**changes):
         motion=None, condition=states.Condition(), open_cuts=(), pin_gaps=pin_gaps.PinGaps(),
     )  # fmt: skip
     flesh.pin_warnings = lambda: flesh.pin_gaps.warnings("{:g} m".format)
+    flesh.drive_warnings = list
     for name, value in changes.items():
         owner = next(o for o in (settings, made, flesh, flesh.character, flesh.build_settings) if hasattr(o, name))
         setattr(owner, name, value)

@@ -216,6 +216,7 @@ def unpicklable_objects(arm):
         "a thew.Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
         "a thew.Contacts": simulation.contacts(),
         "a thew.Pin is": simulation.pins()[0],
+        "a thew.ForceField": thew.ForceField("drag"),
         "a thew.PinTrack": thew.PinTrack(0, [[0.0, 0.0, 0.0]]),
         "a thew.Shell": box,
         "a thew.Equilibrium": thew.Equilibrium(arm.body),

@@ -104,6 +104,7 @@ class Scene:
         self.Simulation.pin(0)
         self.twin = self.Simulation.pins()[1]
         self.PinTrack = thew.PinTrack(0, self.vertices[:1])
+        self.ForceField = thew.ForceField("wind", [1.0, 2.0], np.eye(4), flow=0.5)
         self.Contact = thew.Contact(friction=0.5)
         self.Collider = thew.Collider(surface, motion=np.eye(4)[None], friction=0.1)
         self.Contacts = thew.Simulation(body, contact=self.Contact).contacts()
@@ -433,6 +434,8 @@ FILLED: dict[str, Call] = {
     "Pin.superfluous": lambda s: s.twin.superfluous,
     "PinTrack.strengths": lambda s: thew.PinTrack(0, s.vertices[:2], [0.0, 1.0]).strengths,
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
+    "Shot.gravities": lambda s: s.Shot.replace(gravity=np.zeros((2, 3))).gravities,
+    "Shot.stiffness": lambda s: s.Shot.replace(stiffness=[0.5]).stiffness,
     "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
     "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,
     "Shot.contact": lambda s: s.Shot.replace(contact=thew.Contact()).contact,

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Influence, Softness, Gravity and the weight of fields by key and by driver."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, flesh_of, largest_difference, part, play, size_of
+
+FRAMES = range(1, 21)
+
+
+def key(owner, path: str, *values) -> None:
+    """Keys values of a property: (frame, value)."""
+    for frame, value in values:
+        setattr(owner, path.rpartition(".")[2], value)
+        owner.keyframe_insert(path.rpartition(".")[2], frame=frame)
+
+
+def test_influence_shows_a_share(fleshed_character):
+    """Influence scales what the flesh adds to the skin; it simulates nothing again."""
+    body, _ = fleshed_character
+    whole = play(body, FRAMES)
+    clip = flesh_of(body).clip
+    body.thew.influence = 0.0
+    none = play(body, FRAMES)
+    body.thew.influence = 0.25
+    part_shown = play(body, FRAMES)
+    assert flesh_of(body).clip is clip
+    assert largest_difference(whole, none) > 1e-3 * size_of(whole[0])
+    wanted = none + 0.25 * (whole - none)
+    assert largest_difference(part_shown, wanted) < 1e-6 * size_of(whole[0])
+    body.thew.influence = 1.0
+    np.testing.assert_array_equal(play(body, FRAMES), whole)
+
+
+def test_influence_keyed_and_driven(fleshed_character):
+    """A keyed influence follows its curve frame by frame, a driver its expression; the clip stays."""
+    body, _ = fleshed_character
+    whole = play(body, FRAMES)
+    clip_key = flesh_of(body).clip_key
+    body.thew.influence = 0.0
+    none = play(body, FRAMES)
+    key(body.thew, "influence", (1, 0.0), (20, 1.0))
+    for curve in part("scene.animation").curves_in(body.animation_data):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    keyed = play(body, FRAMES)
+    share = np.linspace(0.0, 1.0, 20)[:, None, None]
+    assert largest_difference(keyed, none + share * (whole - none)) < 1e-5 * size_of(whole[0])
+    assert flesh_of(body).clip_key == clip_key
+    body.animation_data_clear()
+    body.thew.driver_add("influence").driver.expression = "0.5"
+    driven = play(body, FRAMES)
+    assert largest_difference(driven, none + 0.5 * (whole - none)) < 1e-5 * size_of(whole[0])
+
+
+def test_constant_keys_change_nothing(fleshed_character, scene):
+    """Keys that hold the value of the setting give the very motion of the setting."""
+    body, _ = fleshed_character
+    body.thew.softness = 0.6
+    plain = play(body, FRAMES)
+    key(body.thew, "softness", (1, 0.6), (20, 0.6))
+    key(body.thew, "field_weight", (1, 1.0), (20, 1.0))
+    key(scene, "gravity", (1, scene.gravity.copy()), (20, scene.gravity.copy()))
+    np.testing.assert_array_equal(play(body, FRAMES), plain)
+
+
+def test_softness_keyed(fleshed_character):
+    """Flesh that becomes firm sways less from then on, and as before until then."""
+    body, _ = fleshed_character
+    body.thew.motion_start = "SETTLED"
+    body.thew.softness = 0.8
+    soft = play(body, FRAMES)
+    body.thew.influence = 0.0
+    none = play(body, FRAMES)
+    body.thew.influence = 1.0
+    key(body.thew, "softness", (1, 0.8), (8, 0.8), (10, 0.1))
+    keyed = play(body, FRAMES)
+    size = size_of(soft[0])
+    assert largest_difference(keyed[:7], soft[:7]) < 1e-6 * size
+    assert largest_difference(keyed[13:], none[13:]) < 0.6 * largest_difference(soft[13:], none[13:])
+    before = flesh_of(body).clip
+    play(body, (3, 9, 15))
+    assert flesh_of(body).clip is before
+    body.thew.method = "blended"
+    play(body, (1, 2))
+    assert any("Softness is keyed" in text for text in part("logic.health").warnings(flesh_of(body)))
+
+
+def test_gravity_keyed(fleshed_character, scene):
+    """Gravity that turns off lets the flesh rise; the frames before stay."""
+    body, _ = fleshed_character
+    body.thew.motion_start = "SETTLED"
+    body.thew.rest_includes_gravity = False
+    down = play(body, FRAMES)
+    key(scene, "gravity", (1, (0.0, 0.0, -9.81)), (8, (0.0, 0.0, -9.81)), (9, (0.0, 0.0, 0.0)))
+    risen = play(body, FRAMES)
+    size = size_of(down[0])
+    assert largest_difference(risen[:7], down[:7]) < 1e-6 * size
+    assert (risen[11:, :, 2] - down[11:, :, 2]).max() > 5e-4 * size
+
+
+@pytest.mark.parametrize("name", ["influence", "softness"])
+def test_bake_has_keyed_settings(fleshed_character, name):
+    """A bake holds what the view showed."""
+    body, _ = fleshed_character
+    body.thew.motion_start = "SETTLED"
+    key(body.thew, name, (1, 0.9), (12, 0.2), (20, 0.7))
+    live = play(body, FRAMES)
+    activate(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert body.thew.made.shows_bake
+    assert largest_difference(play(body, FRAMES), live) < 1e-3 * size_of(live[0])
