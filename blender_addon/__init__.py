@@ -30,6 +30,7 @@ from .languages import translations
 from .live import handlers
 from .saved import bones, properties
 from .ui import (
+    compare_panel,
     contact_overlay,
     export_panel,
     ghost_overlay,
@@ -46,8 +47,10 @@ from .ui import (
     pin_overlay,
     pin_panel,
     ready_frames,
+    restarts,
     rig_overlay,
     rig_panel,
+    stiffness_overlay,
     twist_overlay,
 )
 
@@ -56,6 +59,7 @@ OVERLAYS = [
     for module in (
         overlay,
         map_overlay,
+        stiffness_overlay,
         rig_overlay,
         contact_overlay,
         keyframed_overlay,
@@ -65,12 +69,13 @@ OVERLAYS = [
         ghost_overlay,
         pin_overlay,
         ready_frames,
+        restarts,
     )
     for drawn in module.OVERLAYS
 ]
 
 PARTS = (
-    translations, bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, export_panel, pair_list,
+    translations, bones, properties, operators, panels, rig_panel, limb_panel, pin_panel, hand_panel, keyframed_panel, compare_panel, export_panel, pair_list,
     handlers, fbx, *OVERLAYS, cli,
 )  # fmt: skip
 

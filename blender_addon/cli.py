@@ -7,12 +7,14 @@
                                      [--finish] [--scripts] [--json] [--threads N] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
                                        [--threads N] [--out FOLDER]
+    blender --command thew diagnose FILE [--object NAME] [--simulate] [--paths] [--scripts]
 
 `bake` adds flesh to every character as a whole, as one press in the window does. Its bodies are simulated and baked,
 and other meshes on its armature ride along; keyframed flesh is baked as it is. Lines are printed for each mesh, and the
 file is saved. `--clips all` bakes every action of each armature, `--actions` those that are named. With `--clip`, the
 meshes that these files were made for are baked from them, and nothing is simulated. `export` writes
-every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. The exit status is 0
+every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. `diagnose` prints what a report
+of a fault needs, without the names of folders. The exit status is 0
 if everything succeeded, 1 if nothing did, and 3 if some meshes failed and the others were saved.
 """
 
@@ -28,16 +30,18 @@ from pathlib import Path
 import bpy
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, shots, whole_character
+from .live import contact, diagnosing, jobs, shots, whole_character
 from .live.session import register as fleshes
+from .logic import session_log
+from .logic.cuts import cut_text
 from .logic.errors import Refusal, sentence
-from .logic.health import jump_warning
 from .logic.native import EXPECTED_ERRORS, core
 from .logic.tasks import finish
 from .operators.command_reports import MeshReport, baked_line, keyframed_line
 from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
+from .ui.bake_panel import played_bake
 
 
 def bake_file(
@@ -287,15 +291,35 @@ def bake_one(obj, scene, view_layer, clip_task: baking.ClipTask | None = None, *
         flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
         notes = [sentence(text) for text in (*baked.figures, *baked.remarks)]
         if not (obj.thew.made.rides or baked.clips):
-            notes += [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
+            notes += [sentence(text) for text in [cut_text(flesh.open_cuts)] if text] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:
         return MeshReport(obj.name, sentence(str(error)), False)
     return baked_line(obj, baked, flesh, notes, time.perf_counter() - began)
 
 
+def diagnose_file(arguments) -> int:
+    """Prints the diagnosis of each character mesh of a file, or of the object called by name; returns the exit status."""
+    try:
+        open_file(Path(arguments.file), arguments.scripts, print)
+        scene, view_layer = bpy.context.scene, bpy.context.view_layer
+        for obj in meshes_to_bake(scene, arguments.object):
+            if arguments.simulate and obj.thew.made.flesh:
+                try:
+                    finish(jobs.simulate(obj, scene, view_layer))
+                except EXPECTED_ERRORS as error:
+                    session_log.note_refusal(obj.name, sentence(str(error)))
+            print(diagnosing.text_of(obj, bpy.context, arguments.paths, played_bake(obj)), flush=True)
+    except EXPECTED_ERRORS as error:
+        print(sentence(str(error)), file=sys.stderr)
+        return 1
+    return 0
+
+
 def main(words: list[str]) -> int:
     """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 3 if some meshes failed."""
     arguments = parser().parse_args(words)
+    if arguments.command == "diagnose":
+        return diagnose_file(arguments)
     if arguments.threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts
 

@@ -83,6 +83,7 @@ MAKERS = (
     Maker(WIND, "demo.look.wind_pictures", "wheel", ("--output", MAKING)),
     Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
     Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
+    Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
     Maker(COOKBOOK, "demo.cookbook.__main__", "blender", COOKBOOK_WORDS),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),

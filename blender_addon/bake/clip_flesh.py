@@ -18,7 +18,7 @@ from ..live.session import register
 from ..logic import cycles
 from ..logic.tasks import Task, span, within
 from ..rigs import rigging
-from ..scene import animation, poses, reading
+from ..scene import animation, poses, reading, restart_keys
 from ..scene.armature_actions import Soloist
 from ..scene.bind_pose import BindPose
 from .clip_plans import ClipPlan
@@ -81,10 +81,12 @@ def without_motion(flesh: Flesh) -> Flesh:
 def clip_settings(settings: BuildSettings, plan: ClipPlan, armature: bpy.types.Object) -> BuildSettings:
     """Returns the settings for one action: its own frames, and a loop where it is marked as one.
 
-    Frames in which the flesh begins anew are the scene's: they count for the action that it plays.
+    Frames in which the flesh begins anew are the scene's: they count for the action that it plays. Keys of
+    Restart count for their own action.
     """
     marked, played = plan.action.use_frame_range and plan.action.use_cyclic, animation.played_action(armature)
     start = cycles.CYCLE if marked and settings.motion_start == cycles.AUTOMATIC else settings.motion_start
     cut = played is not None and played.plain and played.action == plan.action
-    restarts = settings.restarts if cut else ()
+    keyed = restart_keys.frames_in(plan.action, animation.slots_of(plan.action, "OBJECT"))
+    restarts = settings.restarts if cut else tuple(sorted(keyed))
     return replace(settings, live=(plan.start, plan.end), restarts=restarts, motion_start=start)

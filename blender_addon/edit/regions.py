@@ -22,7 +22,7 @@ def check(obj: bpy.types.Object | None, name: str) -> None:
         raise Refusal("Nothing is active that has skin: select the character's mesh")
     if not name:
         raise Refusal(f"The region of {describe(obj)} needs a name: give the name of a vertex group")
-    if flesh_map.is_bone(armature_of(obj), name) or name in (flesh_map.FLESH, flesh_map.STIFFNESS):
+    if flesh_map.is_bone(armature_of(obj), name) or name in flesh_map.MAPS:
         raise Refusal(f"The vertex group “{name}” of {describe(obj)} holds other weights: give the region another name")
 
 

@@ -17,6 +17,7 @@ from ..logic.native import core
 from ..logic.twist import BoneTwist
 from ..rigs import fingerprints
 from ..saved import hand_lattice, rig_layouts, validation
+from ..saved import restarts as saved_restarts
 from ..saved.timing import frames_per_second
 from ..scene import colliders, contact_exclusions, driven, groups, pins, twist
 from ..scene.bind_pose import BindPose
@@ -74,6 +75,8 @@ class BuildSettings:
     pins: tuple = field(default=(), repr=False)  # see `scene.pins.fingerprint`; not in hashes of files without pins
     hand_lattice: str = ""  # the lattice made by hand; "" for the automatic one
     symmetric: bool = True  # whether the automatic lattice of a symmetric character is mirrored
+    restart_at_cuts: bool = field(default=False, repr=False)  # whether the flesh begins anew at cuts that are noticed
+    passed: tuple[int, ...] = field(default=(), repr=False)  # frames that are no cuts, whatever jumps
     influence: float = field(default=1.0, repr=False)  # share of the flesh that is shown; keyed: at the first frame
     field_weight: float = field(default=1.0, repr=False)  # of the scene's force fields
 
@@ -123,6 +126,7 @@ class BuildSettings:
         """Returns a hash of everything a bake depends on except its frames."""
         baked = self.for_bake()
         held = (self.pins,) if self.pins else ()
+        held += (self.restart_at_cuts, self.passed) if self.restart_at_cuts else ()
         shown = self.influence, self.field_weight
         held = (*held, shown) if shown != (1.0, 1.0) else held
         return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest(), *held).hex()
@@ -160,6 +164,8 @@ class BuildSettings:
             pins.fingerprint(obj),
             hand_lattice.lattice_in_use(obj),
             s.symmetric,
+            s.restart_at_cuts,
+            tuple(sorted(saved_restarts.passed_frames(s))),
             influence,
             weight,
         )  # fmt: skip

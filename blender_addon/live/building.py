@@ -24,7 +24,7 @@ from ..scene import poses, reading, rig_controls
 from ..scene import twist as scene_twist
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import disk_cache, lattice_faults, simulating
+from . import disk_cache, lattice_faults, parked_stages, simulating
 from .build_settings import BuildSettings, hash_of
 from .disk_cache import CachedStages
 from .events import report_event
@@ -151,7 +151,7 @@ def make(
     `still`: flesh is shown settled, so the clip of the same range may lag behind changes of rigs. `kept`: stages from the disk
     cache.
     """
-    known = flesh if kept is None else kept.known
+    known = parked_stages.known_stages(obj, flesh, build_settings) if kept is None else kept.known
     new = yield from build_draft(known, character, bind_pose, build_settings, motion, rigs)
     made = Event.BODY_MADE
     if motion is not None:
@@ -301,7 +301,8 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         new.reference = new.automatic
         twists = core_twists(build_settings.twists, character.bones, new.place.metres_per_unit)
         if painted.any or twists:
-            maps = {"flesh": painted.flesh, "stiffness": painted.factors(), "twist": twists or None}
+            soft = painted.softness(np.asarray(new.automatic.flesh))
+            maps = {"flesh": soft, "stiffness": painted.factors(), "twist": twists or None}
             new.reference = yield Work(
                 "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
             )

@@ -22,6 +22,7 @@ import numpy as np
 from ..logic import modal
 from ..logic.colliders import Colliders
 from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
+from ..logic.cuts import Cut
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
@@ -89,7 +90,7 @@ class BuildStages:
     inverted_count: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
     pin_gaps: PinGaps = field(default_factory=PinGaps)  # how far pins stop short in the clip
     beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
-    jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
+    noticed: tuple[Cut, ...] = ()  # frames in which it or one of its bones jumps
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
     # keys of the stages
@@ -101,6 +102,24 @@ class BuildStages:
     rigs_key: bytes = b""
     clip_key: bytes = b""
     group_key: bytes = b""  # of all objects simulated together; b"": it was alone
+
+    def draft(self) -> BuildStages:
+        """Returns a copy of the stages for an update to change."""
+        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
+
+    @property
+    def open_cuts(self) -> tuple[Cut, ...]:
+        """Returns the cuts noticed in the clip's frames that are neither restarts nor passed over."""
+        settings = self.build_settings
+        if settings is None or self.motion is None or settings.restart_at_cuts:
+            return ()
+        end, known = self.motion.start + len(self.motion.maps) - 2, {*settings.restarts, *settings.passed}
+        return tuple(cut for cut in self.noticed if cut.frame <= end and cut.frame not in known)
+
+    def held(self, offsets: np.ndarray) -> np.ndarray:
+        """Returns offsets float32[n, 3] less what rigid skin would move: at 1 it is as its bones move it, to the last bit."""
+        rigid = None if self.character is None else self.character.rigid
+        return offsets if rigid is None else offsets * (np.float32(1.0) - rigid)[:, None]
 
     def pin_warnings(self) -> list[str]:
         """Returns a sentence on each pin that stops short of its target, lengths as the scene shows them."""
@@ -138,10 +157,6 @@ class Flesh(BuildStages):
     _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
-    def draft(self) -> BuildStages:
-        """Returns a copy of the stages for an update to change."""
-        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
-
     def take(self, new: BuildStages) -> None:
         """Takes over the stages that an update made."""
         for each in fields(BuildStages):
@@ -173,7 +188,7 @@ class Flesh(BuildStages):
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
         """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.blend_vectors`."""
-        return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
+        return self.held(blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share))
 
     def _pose_at(self, frame: float) -> float:
         """Returns the index of `frame` among the clip's poses, from 0, fractional between two of them."""
@@ -202,7 +217,7 @@ class Flesh(BuildStages):
             bent = self._joint_offsets(q, pose, bare, maps, mesh)
             self._bare = (key, (bare, bent if folds is None else bent + folds.solve(pose)))
         bare, bent = self._bare[1]
-        return (positions - bare + bent).astype(np.float32)
+        return self.held((positions - bare + bent).astype(np.float32))
 
     def _joint_offsets(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
@@ -280,7 +295,9 @@ class Flesh(BuildStages):
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowing_factor(frequency))
 
         if pose is not None:
-            return player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
+            return self.held(
+                player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
+            )
 
         def vectors_at(index: int, **where) -> np.ndarray:
             return player.deformer.offsets(amplitudes, self.place.maps(self.motion.maps[index]), **where)
@@ -311,12 +328,12 @@ class Flesh(BuildStages):
         `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_actions`; `with_contact`: solves contact, up to seconds where something
         touches, else parts folds only; `collided`: colliders at one pose.
         """
-        return self._rest(maps, mesh, rigs, with_contact, collided).offsets
+        return self.held(self._rest(maps, mesh, rigs, with_contact, collided).offsets)
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, rigs: RigAction | None = None) -> tuple:
         """Returns the offsets of `settled_at`, and the modal amplitudes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, rigs)
-        return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
+        return self.held(rest.offsets), np.array(rest.amplitudes, dtype=np.float64)
 
     def _rest(
         self,

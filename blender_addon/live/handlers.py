@@ -23,6 +23,7 @@ from . import (
     keyframed_events,
     lattice_faults,
     motion_edits,
+    parked_stages,
     playback,
     registers,
     rendering,
@@ -30,6 +31,7 @@ from . import (
     riding,
     saving,
     session,
+    stiffness,
     target,
     turns,
     updates,
@@ -233,6 +235,8 @@ def before_load(*_):
     updates.stop_update()
     updates.state.displayed_parts.clear()
     registers.clear()
+    parked_stages.forget_all()
+    stiffness.forget_all()
     lattice_faults.known.clear()
 
 

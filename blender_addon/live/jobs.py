@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..logic import fine_detail
+from ..logic import fine_detail, session_log
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import notes_of, plural
@@ -252,6 +252,7 @@ def fail(obj, flesh, error: BaseException) -> None:
     problem = "" if isinstance(error, Cancelled) else sentence(str(error))
     if problem and (problem != flesh.problem or problem != obj.thew.made.notes):
         flesh.problem = obj.thew.made.notes = problem
+        session_log.note_refusal(obj.name, problem)
         print(f"Thew: {problem}")
 
 

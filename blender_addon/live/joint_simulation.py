@@ -26,7 +26,7 @@ from ..rigs import read_controls, rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, limits, partial_motion, pins, progress_words, simulating, validity
+from . import building, contact, limits, noticed_cuts, partial_motion, pins, progress_words, simulating, validity
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -207,7 +207,8 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     Clips may lag behind the rigs of flesh that is shown settled; `still`: that of `mine` is.
     """
     drafts = [member.new for member in members]
-    plans = [simulating.make_plan(new) for new in drafts]
+    noticed = noticed_cuts.common_restarts(drafts)
+    plans = [simulating.make_plan(new, noticed) for new in drafts]
     keys = [simulating.plan_key(new, plan) for new, plan in zip(drafts, plans, strict=True)]
     group_key, former = hash_of(*keys), hash_of(*(member.flesh.clip_key for member in members))
     made_of = {member.flesh.group_key if member.flesh.clip is not None else b"" for member in members}

@@ -70,4 +70,4 @@ class PartialMotion:
             return self.clip.offsets(self.lead + index, **where)
 
         shown = driving.influence(self.built, frame - self.start)
-        return blend_vectors(frame - self.start, self.spaces, vectors_at, shown)
+        return self.built.held(blend_vectors(frame - self.start, self.spaces, vectors_at, shown))

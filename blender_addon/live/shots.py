@@ -28,7 +28,7 @@ from ..saved import validation
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, joint_simulation, limits, pins, simulating
+from . import building, contact, jobs, joint_simulation, limits, noticed_cuts, pins, simulating
 from .build_settings import BuildSettings
 from .events import report_event
 from .flesh import BuildStages
@@ -211,7 +211,7 @@ def adopt(subject: reading.Subject, scene, view_layer, start: int, end: int, cli
     check_motion(obj, note, new, maps, name)
     plan = adopted_plan(obj, note, clip, maps, name)
     new.beginning, new.clip = plan.beginning, simulating.display_clip(clip, plan)
-    new.jumps = simulating.jumps(new)
+    new.noticed = noticed_cuts.find(new)
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
 

@@ -23,7 +23,7 @@ from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import read_controls
-from . import contact, driving, glance, limits, partial_motion, pins, progress_words
+from . import contact, driving, glance, limits, noticed_cuts, partial_motion, pins, progress_words
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -47,7 +47,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
             return Event.CLIP_MADE
         return kept
-    if clip_key == flesh.clip_key and not flesh.group_key:
+    if clip_key == new.clip_key and not new.group_key:  # of the flesh in view, or of parked stages
         new.beginning = plan.beginning
         return Event.CLIP_MADE
     if kept_clips is not None and clip_key == kept_clips.key and clips_fit_plan(kept_clips.clips, plan):
@@ -266,21 +266,24 @@ def pin_rows_after(new: BuildStages, plan: SimulationPlan) -> np.ndarray:
     return moved_rows(new.motion.pins[rows], moves)
 
 
-def make_plan(new: BuildStages) -> SimulationPlan:
-    """Builds the plan for the motion that was read; rigs whose controls are lost are reported."""
+def make_plan(new: BuildStages, noticed: Sequence[int] = ()) -> SimulationPlan:
+    """Builds the plan for the motion that was read; rigs whose controls are lost are reported.
+
+    `noticed`: frames of cuts of objects that are simulated together with this one.
+    """
     motion = new.motion
+    new.noticed = noticed_cuts.find(new)
     lost = read_controls.lost_controls(new.rigs, motion)
     new.rig_problems.update(lost)
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = read_controls.controls_of(new.rigs, tuple(acting), motion.controls)
-    found = cuts(new)
+    found = cuts(new, noticed)
     begun, live = find_beginning(new, controls)
     opened = begun.period > 0 and (bool(found) or motion.start in new.build_settings.restarts)
     if opened:
         begun, live = find_beginning(new, controls, PREROLL)
     if found:
         begun = beginning_with_cuts(new, begun, found)
-    new.jumps = jumps(new)
     plan = SimulationPlan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=found)
     plan = plan if begun.period else with_lead(new, plan)
     if not opened:
@@ -289,9 +292,10 @@ def make_plan(new: BuildStages) -> SimulationPlan:
     return replace(plan, beginning=replace(plan.beginning, note=f"{why} {plan.beginning.note}".rstrip()))
 
 
-def cuts(new: BuildStages) -> tuple[int, ...]:
+def cuts(new: BuildStages, noticed: Sequence[int] = ()) -> tuple[int, ...]:
     """Returns the frames of the range, from 0, in which the flesh begins anew; its first frame is left out."""
-    found = (frame - new.motion.start for frame in new.build_settings.restarts)
+    every = {*new.build_settings.restarts, *noticed_cuts.automatic_restarts(new), *noticed}
+    found = (frame - new.motion.start for frame in sorted(every))
     return tuple(cut for cut in found if 0 < cut < len(new.motion.maps))
 
 
@@ -306,13 +310,6 @@ def beginning_with_cuts(new: BuildStages, begun: Beginning, found: Sequence[int]
     run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN_TIME * new.build_settings.fps)
     notes = [begun.note, f"Begins anew in {range_frames_text(new, found)}."]
     return replace(begun, preroll=run_in, note=" ".join(each for each in notes if each))
-
-
-def jumps(new: BuildStages) -> tuple[int, ...]:
-    """Returns the frames at which everything jumps, except those in which the flesh begins anew."""
-    motion, settings = new.motion, new.build_settings
-    found = cycles.jumps(new.place.maps(motion.maps), new.skeleton.heads, new.surface.size)
-    return tuple(at for frame in found if (at := motion.start + int(frame)) not in settings.restarts)
 
 
 def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -> SimulationPlan:

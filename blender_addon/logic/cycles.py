@@ -37,10 +37,6 @@ MIN_LEAP, MIN_LEAP_RATIO = 0.1, 4.0
 """Step of a bone's head, as a part of the size, and its ratio to the steps beside it, beyond which it was placed there: from a pose
 of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames.
 """
-MIN_JUMP = 0.5
-"""Least step of all bones, as a part of the size, that makes a jump, if `MIN_LEAP_RATIO` times the steps beside it: a runner goes half as
-far.
-"""
 
 
 @dataclass(frozen=True)
@@ -149,20 +145,6 @@ def lead_length(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: f
         return 0
     first = max(int(moving[0]), int(leaps[-1]) + 1 if len(leaps) else 0)
     return len(before) - first
-
-
-def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
-    """Returns the frames of poses `maps` [f, b, 4, 4] at which every bone jumps, as by a cut."""
-    if len(maps) < 2:
-        return np.empty(0, int)
-    path = np.einsum("fbij,bj->fbi", maps[..., :3, :3], heads) + maps[..., :3, 3]
-    moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
-    return (
-        np.flatnonzero(
-            moves.min(axis=1) > np.maximum(MIN_JUMP, MIN_LEAP_RATIO * _neighbouring_steps(moves.max(axis=1)))
-        )
-        + 1
-    )
 
 
 def _neighbouring_steps(steps: np.ndarray) -> np.ndarray:

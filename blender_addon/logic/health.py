@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .cuts import cut_text
 from .errors import sentence
-from .sentences import frames_text, plural
+from .sentences import plural
 from .states import Motion
 from .text_width import cut, text_width
 
@@ -132,7 +133,9 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    found += jump_warning(flesh)  # a jump throws the flesh: most later warnings follow from it
+    found += (
+        [text] if (text := cut_text(flesh.open_cuts)) else []
+    )  # a jump throws the flesh: most later warnings follow from it
     found += flesh.pin_warnings()
     found += [sentence(text) for text in flesh.drive_warnings()]
     if flesh.inverted_count > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
@@ -147,13 +150,6 @@ def warnings(flesh: Any) -> list[str]:
 def limit_advice(flesh: Any) -> str:
     """Returns what to do about flesh that is limited. How far a pin draws it does not depend on how soft it is."""
     return "pull its pins less, or lower Softness" if flesh.pin_gaps.names else "lower Softness"
-
-
-def jump_warning(flesh: Any) -> list[str]:
-    """Returns a sentence on frames where everything jumps; empty without jumps."""
-    if not flesh.jumps:
-        return []
-    return [f"Everything jumps in {frames_text(flesh.jumps)}: where that is a cut, press Restart Here"]
 
 
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import session_log
 from .errors import Cancelled
 
 
@@ -142,7 +143,8 @@ def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> 
                 return not cancelled
 
             try:
-                answer = step.call(report_native)
+                with session_log.timed(step.text):
+                    answer = step.call(report_native)
             except Exception as error:
                 thrown = Cancelled() if cancelled else error
         elif not report(step.fraction, step.text):
@@ -237,6 +239,7 @@ class Stepper:
             return not self._cancelled
 
         try:
-            self._outcome = (step.call(report_native), None)
+            with session_log.timed(step.text):
+                self._outcome = (step.call(report_native), None)
         except BaseException as error:  # carried over to the main thread
             self._outcome = (None, error)

@@ -11,7 +11,7 @@ from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import MAX_CELLS, METHODS
-from ..scene.flesh_map import FLESH, STIFFNESS, own_group_note
+from ..scene.flesh_map import FLESH, RIGID, STIFFNESS, own_group_note
 from ..scene.reading import armature_of
 from .operator_bases import Job, fill, fresh_property
 
@@ -69,7 +69,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         for body in taken.bodies if self._first else ():
             painted = register.state_of(body).character.painted
-            for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness)):
+            for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness), (RIGID, painted.rigid)):
                 if values is not None:
                     report(self, {"WARNING"}, sentence(own_group_note(body, name)))
         others = other_flesh(obj) if taken.bodies == [obj] else []

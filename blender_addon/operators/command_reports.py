@@ -49,7 +49,7 @@ def own_motion(flesh) -> tuple[float, float]:
     """Returns the distance to the skinned shape over time, root mean square and maximum, as shares of the size."""
     size = float(flesh.surface.size)
     shown = range(flesh.clip_end - flesh.clip_start + 1)
-    squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
+    squares = [(flesh.held(flesh.clip.offsets(index)) ** 2).sum(axis=1) for index in shown]
     mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
     return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
 

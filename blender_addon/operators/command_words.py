@@ -75,6 +75,18 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
         )
+    diagnose = commands.add_parser("diagnose", help="print what a report of a fault needs; the file stays as it is")
+    diagnose.add_argument("file", metavar="FILE", help="the .blend file")
+    diagnose.add_argument(
+        "--object", metavar="NAME", help="only this object (every mesh that has flesh or could have it)"
+    )
+    diagnose.add_argument(
+        "--simulate", action="store_true", help="simulate first, so that times and warnings are there"
+    )
+    diagnose.add_argument("--paths", action="store_true", help="keep the folders of files in the text")
+    diagnose.add_argument(
+        "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
+    )
     export.add_argument("--out", metavar="FOLDER", help="folder for the shots (beside FILE)")
     bake.add_argument(
         "--space", choices=[space[0].lower() for space in BAKE_SPACES],

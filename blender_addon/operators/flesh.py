@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import EnumProperty, FloatProperty, IntProperty
 
-from ..edit import softening
+from ..edit import explaining, rigid, softening
 from ..languages.translations import translate
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
@@ -32,6 +32,7 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
         items=(
             ("FLESH", "Flesh", "Softness: 0 is the skin as it is, 1 as soft as it gets"),
             ("STIFFNESS", "Stiffness", "Factor on the stiffness: 0 is a quarter, 0.5 no change, 1 four times"),
+            ("RIGID", "Rigid", "Skin that keeps to its bones: 0 is free, 1 never sways or bulges"),
         ),
         default="FLESH",
     )
@@ -43,10 +44,15 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
                 "Paint a factor on the stiffness, in Weight Paint mode: 0 is a quarter, 0.5 no change, 1 four times. "
                 "Press again to return to Object mode"
             )
+        if properties.map == "RIGID":
+            return (
+                "Paint where the skin keeps exactly to its bones, in Weight Paint mode: 0 is free, 1 never sways or bulges. Press again "
+                "to return to Object mode"
+            )
         return translate(cls.bl_description)
 
     def edit(self, context, obj):
-        name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
+        name = {"FLESH": flesh_map.FLESH, "STIFFNESS": flesh_map.STIFFNESS, "RIGID": flesh_map.RIGID}[self.map]
         if obj is not None and obj.mode == "WEIGHT_PAINT":
             active = obj.vertex_groups.active
             if active is not None and active.name == name:
@@ -60,6 +66,8 @@ class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
             updates.stop_update()
             if name == flesh_map.FLESH:
                 softening.reset_to_automatic(context, obj)
+            elif name == flesh_map.RIGID:
+                rigid.begin(context, obj)
             else:
                 flesh_map.write(obj, name, [NEUTRAL_WEIGHT] * len(obj.data.vertices))
         active = context.view_layer.objects.active
@@ -108,6 +116,27 @@ class THEW_OT_flesh_preset(QuickJob, bpy.types.Operator):
         return f"{PARTS[self.part].label}: {where}."
 
 
+class THEW_OT_make_rigid(QuickJob, bpy.types.Operator):
+    bl_label = "Make Rigid"
+    bl_description = "Let a part of the skin keep exactly to its bones: it never sways or bulges, whatever Softness and Elastic Joints are"
+
+    part: option(EnumProperty, "Part", "Part of the skin to make rigid", items=rigid.PARTS, default="SELECTION")
+    falloff: option(
+        FloatProperty,
+        "Falloff",
+        "Way over which the skin around selected vertices becomes free, as a part of the character's size",
+        default=0.02,
+        min=0.0,
+        max=1.0,
+        soft_max=0.2,
+    )
+    amount: factor("Amount", "0 sets free, 1 is rigid", 1.0)
+
+    def edit(self, context, obj):
+        updates.stop_update()
+        return rigid.make_rigid(context, obj, self.part, self.falloff, self.amount)
+
+
 class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
     bl_label = "Automatic Map"
     bl_description = "Reset the map Flesh to the automatic one, which tells flesh from bone by the body's shape"
@@ -128,6 +157,19 @@ class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
         updates.stop_update()
         softening.reset_to_automatic(context, obj)
         return f"“{obj.name}” is soft where its flesh is thick."
+
+
+class THEW_OT_explain_stiffness(QuickJob, bpy.types.Operator):
+    bl_label = "Why Stiff Here"
+    bl_description = "Tell what takes the motion of the flesh at the selected vertex, or at the 3D cursor: thickness, bone, map, limits, and what to do"
+    bl_options = {"REGISTER"}
+
+    vertex: option(
+        IntProperty, "Vertex", "Vertex; -1 for the selected one, else the one at the 3D cursor", default=-1, min=-1
+    )
+
+    def edit(self, context, obj):
+        return explaining.explain(context, obj, self.vertex)
 
 
 class THEW_OT_guess_height(QuickJob, bpy.types.Operator):

@@ -18,6 +18,7 @@ from ..languages.translations import report, show_status, translate
 from ..live import target, updates
 from ..live.registers import is_alive
 from ..live.work import running_steppers
+from ..logic import session_log
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import EXPECTED_ERRORS
@@ -195,6 +196,8 @@ class Job:
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
         if obj is not None and is_alive(obj) and obj.name not in text:  # it may have been deleted while the job worked
             text = f"“{obj.name}”: {text}"
+        where = "" if isinstance(error, EXPECTED_ERRORS) else f" At {session_log.place_of(error)}."
+        session_log.note_refusal("", text + where)
         report(self, {"ERROR"}, text)
         return {"CANCELLED"}
 

@@ -7,6 +7,8 @@ import bpy
 from bpy.props import IntProperty
 
 from ..live import target, whole_character
+from ..live.session import register as fleshes
+from ..logic.sentences import frames_text
 from ..saved import restarts
 from ..saved.edit_callbacks import call_on_change
 from ..scene.reading import armature_of
@@ -40,7 +42,7 @@ class THEW_OT_restart_here(QuickJob, bpy.types.Operator):
         found = fleshed_meshes(obj, scene)
         new = [each for each in found if frame not in restarts.frames(each.thew)]
         for each in new:
-            each.thew.restarts.add().frame = frame
+            restarts.add(each.thew, {frame})
         return f"The flesh {'begins' if new else 'already begins'} anew in frame {frame}."
 
 
@@ -57,12 +59,52 @@ class THEW_OT_restart_remove(QuickJob, bpy.types.Operator):
 
     def edit(self, context, obj):
         found = fleshed_meshes(obj, context.scene)
-        if all(self.frame not in restarts.frames(each.thew) for each in found):
+        known = [each for each in found if restarts.drop(each.thew, self.frame)]
+        if not known:
             return f"The flesh does not begin anew in frame {self.frame}."
-        for each in found:
-            kept = each.thew.restarts
-            for index in reversed(range(len(kept))):
-                if kept[index].frame == self.frame:
-                    kept.remove(index)
+        for each in known:
+            call_on_change(each.thew, context)
+        return f"Frame {self.frame} is a restart no more."
+
+
+class THEW_OT_restart_at_cuts(QuickJob, bpy.types.Operator):
+    bl_label = "Restart at All Cuts"
+    bl_description = "Let the flesh begin anew in every frame in which Thew noticed that the character, or a bone, is elsewhere at once"
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.target_mesh(context)
+        return obj is not None and obj.thew.made.flesh
+
+    def edit(self, context, obj):
+        frames = open_frames(obj, context.scene)
+        if not frames:
+            return "No cut was noticed that is not a restart already: simulate first, if the animation is new."
+        for each in fleshed_meshes(obj, context.scene):
+            restarts.add(each.thew, frames)
+            call_on_change(each.thew, context)
+        return f"The flesh begins anew in {frames_text(sorted(frames))}."
+
+
+class THEW_OT_restart_pass(QuickJob, bpy.types.Operator):
+    bl_label = "No Cut"
+    bl_description = "Let the flesh go on through this frame, whatever jumps in it, and mention it no more"
+
+    frame: option(IntProperty, "Frame", "Frame of the jump")
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.target_mesh(context)
+        return obj is not None and obj.thew.made.flesh
+
+    def edit(self, context, obj):
+        for each in fleshed_meshes(obj, context.scene):
+            restarts.pass_over(each.thew, self.frame)
             call_on_change(each.thew, context)
         return f"The flesh goes on through frame {self.frame}."
+
+
+def open_frames(obj: bpy.types.Object, scene: bpy.types.Scene) -> set[int]:
+    """Returns the frames of cuts that were noticed in the motion of a character and that nobody has judged."""
+    known = (fleshes.known_state(each) for each in fleshed_meshes(obj, scene))
+    return {cut.frame for flesh in known if flesh is not None for cut in flesh.open_cuts}

@@ -53,6 +53,7 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_of: record(PointerProperty, "The action of the armature that was baked", type=bpy.types.Action)
     flesh_map: record(StringProperty, "Hash of the automatic map that the vertex group Flesh was filled with")
     flesh_map_count: record(IntProperty, "Number of vertices of that map")
+    rigid_map: record(BoolProperty, "The vertex group Rigid was made for the flesh")
     rides: record(BoolProperty, "The object rides on a body's flesh")
     along: record(BoolProperty, "The object rides because Add Flesh took its whole character")
     left: record(StringProperty, "Meshes of the character that were left as they are, and why, one per line")

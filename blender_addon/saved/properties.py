@@ -33,12 +33,14 @@ from . import rigs as saved_rigs
 from .additions import ThewMade
 from .cache import CacheProperties
 from .choices import ADAPTATIONS, BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
+from .comparison import ComparisonProperties
 from .contact import ContactProperties
 from .damping import DampingProperties
 from .direction import DirectionProperties
 from .edit_callbacks import call_on_dial, setting
 from .hand_lattice import HandLatticeProperties
 from .kinds import KindProperties
+from .overlays import OverlayProperties
 from .tension import TensionProperties
 from .units import metres_per_unit
 
@@ -83,11 +85,13 @@ def _call_on_toggle(self, _context):
 
 class ThewSettings(
     CacheProperties,
+    ComparisonProperties,
     ContactProperties,
     DampingProperties,
     DirectionProperties,
     HandLatticeProperties,
     KindProperties,
+    OverlayProperties,
     saved_limbs.LimbProperties,
     saved_pins.PinProperties,
     saved_restarts.RestartProperties,

@@ -41,6 +41,15 @@ class Character:
     apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
+    @property
+    def rigid(self) -> np.ndarray | None:
+        """Returns the share by which each vertex keeps exactly to its bones, float32[n]: painted, or else that of hard materials where
+        nobody painted Flesh either; None for no vertex.
+        """
+        if self.painted.rigid is not None:
+            return self.painted.rigid
+        return self.hard.part if self.painted.flesh is None else None
+
     def bones_above(self, names: Iterable[str]) -> list[int]:
         """Returns for each name the nearest of `bones` above that bone, -1 where it has none; own and unknown bones are left out."""
         own = set(self.bones)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The artist's maps as vertex groups: *Flesh*, the softness of each vertex, and *Stiffness*, a factor on its stiffness.
+"""The artist's maps as vertex groups: *Flesh*, the softness of each vertex, *Stiffness*, a factor on its stiffness, and *Rigid*, which
+keeps skin exactly as its bones move it.
 
 Add Flesh fills Flesh with the automatic map. While nobody has changed it, the core's own map applies, and removing the flesh
 removes the group. From the first stroke on it is the artist's, and stays.
@@ -17,10 +18,12 @@ import numpy as np
 from ..logic import flesh_map as maps
 from ..logic.errors import Refusal
 
-FLESH, STIFFNESS = "Flesh", "Stiffness"
+FLESH, STIFFNESS, RIGID = "Flesh", "Stiffness", "Rigid"
+#: All maps.
+MAPS = (FLESH, STIFFNESS, RIGID)
 
 #: Values of vertices outside the group.
-MISSING_VALUES = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL_WEIGHT}
+MISSING_VALUES = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL_WEIGHT, RIGID: 0.0}
 
 
 @dataclass(frozen=True)
@@ -29,17 +32,25 @@ class PaintedMaps:
 
     flesh: np.ndarray | None = None
     stiffness: np.ndarray | None = None
+    rigid: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def digest(self) -> bytes:
-        """Returns a hash of both maps."""
-        return digest(self.flesh).encode() + digest(self.stiffness).encode()
+        """Returns a hash of all maps."""
+        return b"".join(digest(each).encode() for each in (self.flesh, self.stiffness, self.rigid))
 
     @property
     def any(self) -> bool:
         """Returns whether anything was painted."""
-        return self.flesh is not None or self.stiffness is not None
+        return any(each is not None for each in (self.flesh, self.stiffness, self.rigid))
+
+    def softness(self, automatic: np.ndarray) -> np.ndarray | None:
+        """Returns the flesh [n] for the core, the painted or the `automatic` one less what is rigid; None for the automatic one."""
+        if self.rigid is None:
+            return self.flesh
+        flesh = automatic if self.flesh is None else self.flesh
+        return (flesh * (1.0 - self.rigid)).astype(np.float32)
 
     def factors(self) -> np.ndarray | None:
         """Returns the factors on the stiffness, [n]; None where unpainted."""
@@ -59,7 +70,7 @@ def digest(weights: np.ndarray | None) -> str:
 def painted_maps(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> PaintedMaps:
     """Returns the maps of `obj` among its weights (`mesh.Groups`, of `count` vertices)."""
     notes, found = [], {}
-    for name in (FLESH, STIFFNESS):
+    for name in MAPS:
         group = obj.vertex_groups.get(name)
         if group is None:
             continue
@@ -70,19 +81,27 @@ def painted_maps(obj: bpy.types.Object, armature: bpy.types.Object, groups, coun
             )
             continue
         found[name] = values_of(groups, group.index, count, MISSING_VALUES[name])
-    flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
+    flesh, stiffness, rigid = (found.get(name) for name in MAPS)
     if flesh is not None and is_filled(obj, flesh):
         flesh = None  # the automatic map
     elif flesh is not None and not obj.thew.made.flesh_map:
         notes.append(own_group_note(obj, FLESH))
     if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL_WEIGHT)).all():
         stiffness = None
-    return PaintedMaps(flesh, stiffness, tuple(notes))
+    if rigid is not None and not rigid.any():
+        rigid = None
+    elif rigid is not None and not obj.thew.made.rigid_map:
+        notes.append(own_group_note(obj, RIGID))
+    return PaintedMaps(flesh, stiffness, rigid, tuple(notes))
 
 
 def own_group_note(obj: bpy.types.Object, name: str) -> str:
     """Returns the sentence about a vertex group that was there before the flesh and bears the name of a map."""
-    values = "1 soft, 0 hard" if name == FLESH else "1 stiff, 0 yielding, 0.5 as it is"
+    values = {
+        FLESH: "1 soft, 0 hard",
+        STIFFNESS: "1 stiff, 0 yielding, 0.5 as it is",
+        RIGID: "1 moves with its bones alone",
+    }[name]
     return (
         f"“{obj.name}” had a vertex group “{name}” before, which is used as the map of its flesh ({values}): if it means something "
         "else, press Remove, rename it and add the flesh again"
@@ -178,12 +197,12 @@ def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, na
 def remove_unpainted(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
     """Removes the maps that nobody painted; returns a sentence without full stop for each map that is kept."""
     kept = []
-    for name in (FLESH, STIFFNESS):
+    for name in MAPS:
         group = obj.vertex_groups.get(name)
         if group is None or is_bone(armature, name):
             continue
         values = read(obj, name)
-        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL_WEIGHT).all()
+        ours = is_filled(obj, values) if name == FLESH else (values == np.float32(MISSING_VALUES[name])).all()
         if ours:
             drop(obj, group)
         else:

@@ -7,7 +7,7 @@ import bpy
 
 from ..logic.contact import JOINT_METHODS
 from ..saved import restarts as saved_restarts
-from . import reading
+from . import reading, restart_keys
 
 
 def joins_others(obj: bpy.types.Object) -> bool:
@@ -42,8 +42,10 @@ def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Obje
 
 def restarts(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, ...]:
     """Returns the frames, ascending, in which any member of the group of `obj`, and so all of it, begins anew."""
-    every = [obj, *others(obj, scene)]
-    return tuple(sorted(set().union(*(saved_restarts.frames(each.thew) for each in every))))
+    found: set[int] = set()
+    for each in (obj, *others(obj, scene)):
+        found |= saved_restarts.frames(each.thew) | restart_keys.keyed_frames(each, reading.armature_of(each))
+    return tuple(sorted(found))
 
 
 def simulated_range(obj: bpy.types.Object, scene: bpy.types.Scene, start: int, end: int) -> tuple[int, int]:

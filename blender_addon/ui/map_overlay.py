@@ -18,7 +18,11 @@ from .viewing import Overlay
 LEGEND_WIDTH, LEGEND_HEIGHT, LEGEND_MARGIN = 180, 12, 42
 
 #: Labels of the two ends of each map.
-END_LABELS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
+END_LABELS = {
+    flesh_map.FLESH: ("skin as it is", "soft"),
+    flesh_map.STIFFNESS: ("a quarter", "4 times as stiff"),
+    flesh_map.RIGID: ("free", "moves with its bones alone"),
+}
 
 #: Map values of the meshes drawn last, by the object's session id: (cache key, values [n]).
 _values: dict[int, tuple[tuple, np.ndarray]] = {}

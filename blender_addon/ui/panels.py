@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..edit import explaining
 from ..languages.translations import translate
 from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
 from ..live.session import register as fleshes
@@ -57,6 +58,7 @@ def draw_start(layout, obj, width: int) -> None:
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
+    column.operator("thew.diagnose", icon="COPYDOWN")
     if len(obj.thew.bakes):
         column.operator("thew.remove", text="Delete Bakes", icon="X").remove_baked_keys = True
 
@@ -188,7 +190,7 @@ def draw_look(layout, context, obj, width: int) -> None:
         column.prop(settings, number if settings.is_property_set(number) else factor)
     layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
-    draw_restarts(layout, settings, context.scene)
+    draw_restarts(layout, obj, context.scene)
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()
@@ -222,6 +224,15 @@ def draw_regions(layout, _context, obj, width: int) -> None:
     column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
     column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
     draw_paint(layout, obj, flesh_map.STIFFNESS, "Paint Stiffness", "Stop Painting", "MOD_VERTEX_WEIGHT")
+    column = layout.column(align=True)
+    draw_paint(column, obj, flesh_map.RIGID, "Paint Rigid", "Stop Painting", "MOD_MASK")
+    column.operator_menu_enum("thew.make_rigid", "part", text="Make Rigid", icon="LOCKED")
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator("thew.explain_stiffness", icon="QUESTION")
+    row.prop(obj.thew, "show_limits", text="", icon="COLOR")
+    if explaining.told(obj):
+        draw_text(column, explaining.told(obj), width)
     draw_twist(layout, obj, width)
 
 
@@ -234,7 +245,7 @@ def draw_paint(layout, obj, name: str, text: str, stop: str, icon: str = "BRUSH_
 def painted_map(obj) -> str:
     """Returns the name of the map being painted on the object, or ""."""
     active = obj.vertex_groups.active
-    named = active is not None and active.name in {flesh_map.FLESH, flesh_map.STIFFNESS}
+    named = active is not None and active.name in flesh_map.MAPS
     return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
 
 
@@ -305,6 +316,7 @@ def draw_details(layout, context, obj, width: int) -> None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
     draw_notes(layout.column(align=True), notes, width)
+    layout.operator("thew.diagnose", icon="COPYDOWN")
 
 
 # the panels themselves ----------------------------------------------------------------------------------------------

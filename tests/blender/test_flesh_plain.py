@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
 body_parts, flesh_map, health = (importlib.import_module(f"logic.{n}") for n in ("body_parts", "flesh_map", "health"))
 pin_gaps, states = (importlib.import_module(f"logic.{n}") for n in ("pin_gaps", "states"))
+Cut = importlib.import_module("logic.cuts").Cut
 
 
 def sphere(rings=24, sides=32):
@@ -213,7 +214,7 @@ def state(**changes):
     flesh = SimpleNamespace(
         problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), inverted_count=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
-        motion=None, condition=states.Condition(), jumps=(), pin_gaps=pin_gaps.PinGaps(),
+        motion=None, condition=states.Condition(), open_cuts=(), pin_gaps=pin_gaps.PinGaps(),
     )  # fmt: skip
     flesh.pin_warnings = lambda: flesh.pin_gaps.warnings("{:g} m".format)
     flesh.drive_warnings = list
@@ -261,8 +262,16 @@ def one_pin(gap):
             "WARNING",
             "“Belt” stops 0.23 m short: move its target nearer (and 1 other)",
         ),
-        ({"jumps": (7,)}, "WARNING", "Everything jumps in frame 7: where that is a cut, press Restart Here"),
-        ({"jumps": (7, 12), "inverted_count": 30}, "WARNING", "jumps in frames 7 and 12: where"),
+        (
+            {"open_cuts": (Cut(7, 2.0),)},
+            "WARNING",
+            "Everything jumps in frame 7: where that is a cut, press Restart Here",
+        ),
+        (
+            {"open_cuts": (Cut(7, 2.0), Cut(9, 0.3, ("Hand",)), Cut(12, 1.0)), "inverted_count": 30},
+            "WARNING",
+            "jumps in frames 7 and 12: where",
+        ),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why flesh is stiff at each vertex: the facts from the core and the settings, and the map of causes, kept until they change."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.native import core
+from ..logic.stiffness_causes import SkinFacts, StiffnessMap
+from ..logic.wires import lattice_wires
+from .build_settings import hash_of
+from .flesh import Flesh
+
+#: Maps found last, by the object's session id: (key, map).
+_maps: dict[int, tuple[bytes, StiffnessMap]] = {}
+#: Most objects whose maps are remembered.
+MAX_MAPS = 8
+#: Frames of the clip that are looked at, evenly spread: more find a few hundredths more motion.
+MAX_FRAMES = 24
+#: One g, m/s², and the turns that lay a body on its side.
+GRAVITY = 9.81
+LYING = (
+    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
+    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+)
+
+
+def stiffness_map(obj: bpy.types.Object, flesh: Flesh | None) -> StiffnessMap | None:
+    """Returns the causes at the vertices of an object; None without a body. It is found anew where body, motion or settings changed."""
+    if flesh is None or flesh.body is None or flesh.character is None:
+        return None
+    influence = float(getattr(obj.thew, "influence", 1.0))
+    key = hash_of(flesh.body_key, flesh.clip_key, flesh.group_key, flesh.build_settings.simulation.digest(), influence)
+    known = _maps.get(obj.session_uid)
+    if known is None or known[0] != key:
+        if len(_maps) >= MAX_MAPS:
+            _maps.clear()
+        known = (key, StiffnessMap.find(facts_of(flesh, influence)))
+        _maps[obj.session_uid] = known
+    return known[1]
+
+
+def facts_of(flesh: Flesh, influence: float = 1.0) -> SkinFacts:
+    """Returns the facts at each vertex of built flesh."""
+    character, settings, painted = flesh.character, flesh.build_settings, flesh.character.painted
+    # Where Rigid takes some of the flesh, the map before it is told, for Rigid is a cause of its own.
+    flesh_map = np.asarray(flesh.automatic.flesh if painted.flesh is None else painted.flesh, dtype=np.float64)
+    edges, corners = lattice_wires(flesh.lattice.cells, [])[0], np.asarray(flesh.lattice.vertices)
+    cell = float(np.median(np.linalg.norm(corners[edges[:, 0]] - corners[edges[:, 1]], axis=1)))
+    return SkinFacts(
+        flesh_map, np.asarray(flesh.body.thickness, dtype=np.float64), sag_of(flesh), float(flesh.surface.size),
+        cell, tuple(character.bones), character.weights,
+        rigid=painted.rigid, hard=character.hard.part, materials=character.hard.names,
+        is_painted=painted.flesh is not None, stiffness=painted.factors(), motion=motion_of(flesh), unlimited=unlimited_motion(flesh),
+        swing=float(settings.simulation.max_offset or 0.0), softness=settings.softness, influence=influence,
+    )  # fmt: skip
+
+
+def sag_of(flesh: Flesh) -> np.ndarray:
+    """Returns the displacement of each vertex at rest under its own weight sideways, the larger of two directions, [n] m.
+
+    The body lies on its side: a sculpt that counts as sagging already does not show its weight while it stands.
+    """
+    balance, bones = core().Equilibrium(flesh.body, method="warped"), len(flesh.character.bones)
+    far = np.zeros(len(flesh.character.rest))
+    # Lying down takes away the weight of the sculpt too, at a right angle to the new one.
+    loads = np.sqrt(2.0) if flesh.build_settings.rest_includes_gravity else 1.0
+    for lying in LYING:
+        pose = np.eye(4)
+        pose[:3, :3] = lying
+        balance.set_pose(np.broadcast_to(pose, (bones, 4, 4)))
+        shapes = []
+        for gravity in (0.0, -GRAVITY):
+            balance.solve(gravity=(0.0, 0.0, gravity))
+            shapes.append(np.asarray(balance.positions(), dtype=np.float64))
+        far = np.maximum(far, np.linalg.norm(shapes[1] - shapes[0], axis=1) / loads)
+    return far
+
+
+def motion_of(flesh: Flesh) -> np.ndarray | None:
+    """Returns the largest displacement of each vertex in the clip, as it is shown, [n] m; None without a clip."""
+    if flesh.clip is None:
+        return None
+    last = flesh.clip_end - flesh.clip_start
+    frames = np.unique(np.linspace(0, last, min(last + 1, MAX_FRAMES)).round().astype(int))
+    far = np.zeros(len(flesh.character.rest))
+    for frame in frames.tolist():
+        far = np.maximum(far, np.linalg.norm(flesh.held(np.asarray(flesh.clip.offsets(frame))), axis=1))
+    return far
+
+
+def unlimited_motion(flesh: Flesh) -> float:
+    """Returns the largest displacement of any vertex in the clip before Swing Limit, m; 0 without a clip."""
+    return (
+        0.0
+        if flesh.clip is None
+        else float(np.max(flesh.clip.max_skin_deviations, initial=0.0)) * float(flesh.surface.size)
+    )
+
+
+def forget_all() -> None:
+    """Drops all maps, as when another file is loaded."""
+    _maps.clear()

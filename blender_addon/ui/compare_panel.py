@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The foldout Compare: skin, settled and moving flesh, and two sets of settings."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.comparison import SIDES, difference_text, differences, other_side, unpack
+from ..logic.errors import Refusal
+from ..saved import comparison
+from .layouts import buttons, draw_text
+from .panel_places import panels
+
+#: Largest number of differences that are listed.
+MAX_ROWS = 8
+
+
+def draw_compare(layout, _context, obj, width: int) -> None:
+    """Draws what the view shows, and the sides A and B with what differs."""
+    settings = obj.thew
+    row = buttons(layout)
+    row.enabled = not settings.made.shows_bake
+    row.prop(settings, "view", expand=True)
+    column = layout.column(align=True)
+    if not settings.compared_other:
+        column.operator("thew.compare_store", text="Store as B", icon="COPYDOWN")
+        return
+    row = buttons(column)
+    for side in SIDES:
+        own = row.row(align=True)
+        own.enabled = side != settings.compared_side
+        own.operator("thew.compare_swap", text=side, depress=side == settings.compared_side)
+    row.operator("thew.compare_end", text="", icon="X")
+    row = buttons(column)
+    for side in SIDES:
+        row.operator("thew.compare_copy", text=f"Copy {side} to {other_side(side)}").source = side
+    for line in difference_lines(settings):
+        draw_text(column, line, width)
+
+
+def difference_lines(settings) -> list[str]:
+    """Returns a line for each setting in which A and B differ."""
+    try:
+        other = unpack(settings.compared_other)
+    except Refusal as error:
+        return [str(error)]
+    known = comparison.defaults_of(settings)
+    other = {name: value for name, value in other.items() if name in known}
+    found = differences(comparison.values_of(settings), other, known)
+    labels = settings.bl_rna.properties
+    lines = [difference_text(labels[name].name, *values) for name, *values in found[:MAX_ROWS]]
+    if len(found) > MAX_ROWS:
+        lines.append(f"and {len(found) - MAX_ROWS} more")
+    return lines or ["A and B are alike: change a setting"]
+
+
+CLASSES = tuple(panels("Compare", draw_compare, 9))
+
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

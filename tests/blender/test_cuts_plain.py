@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cuts in motions of bones: what teleports is found, and what is merely quick is not."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
+cuts = importlib.import_module("logic.cuts")
+
+FPS, FRAMES = 24.0, 60
+
+
+def skin() -> cuts.Carried:
+    """Builds the skin of a trunk, 1 m high, with an arm of two bones, 0.7 m long."""
+    rng = np.random.default_rng(5)
+    boxes = (
+        ((-0.15, -0.1, 0.0), (0.15, 0.1, 1.0)),
+        ((0.15, -0.05, 0.85), (0.5, 0.05, 0.95)),
+        ((0.5, -0.05, 0.85), (0.85, 0.05, 0.95)),
+    )
+    points = np.concatenate([rng.uniform(low, high, size=(200, 3)) for low, high in boxes])
+    weights = np.repeat(np.eye(3), 200, axis=0)
+    return cuts.Carried.from_skin(("Trunk", "Arm", "Hand"), np.array([-1, 0, 1]), points, weights, 1.3)
+
+
+def turn(angle: float, about: tuple[float, float, float]) -> np.ndarray:
+    """Returns the map that turns about the y axis through a point."""
+    c, s = np.cos(angle), np.sin(angle)
+    matrix = np.eye(4)
+    matrix[:3, :3] = [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]
+    matrix[:3, 3] = np.array(about) - matrix[:3, :3] @ np.array(about)
+    return matrix
+
+
+def poses(places, arms, hands) -> np.ndarray:
+    """Returns the maps [f, 3, 4, 4] of the bones: places [f, 3] of the trunk, angles [f] of arm and hand."""
+    found = []
+    for place, arm, hand in zip(places, arms, hands, strict=True):
+        trunk = np.eye(4)
+        trunk[:3, 3] = place
+        upper = trunk @ turn(arm, (0.15, 0.0, 0.9))
+        found.append([trunk, upper, upper @ turn(hand, (0.5, 0.0, 0.9))])
+    return np.array(found)
+
+
+def walk(frames: int = FRAMES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns places, arm and hand of a walk with swinging arms, 1.2 m a second."""
+    t = np.arange(frames) / FPS
+    places = np.stack([1.2 * t, 0.0 * t, 0.03 * np.sin(4.0 * np.pi * t) ** 2], axis=1)
+    return places, 0.5 * np.sin(2.0 * np.pi * t), 0.4 * np.sin(2.0 * np.pi * t + 0.5)
+
+
+def found(*motion) -> list[tuple]:
+    """Returns (frame, bones) of each cut of a motion; the first pose is frame 1."""
+    return [(cut.frame, cut.bones) for cut in cuts.find_cuts(poses(*motion), skin(), FPS, 1)]
+
+
+def test_cuts_of_walk():
+    """A walk has none."""
+    assert found(*walk()) == []
+
+
+@pytest.mark.parametrize("far", [0.25, 0.5, 5.0])
+@pytest.mark.parametrize("frame", [2, 3, 30, FRAMES])
+def test_cuts_teleport(frame, far):
+    """A character that walks on elsewhere is cut in the first frame there, the first and the last step included."""
+    places, arms, hands = walk()
+    places[frame - 1 :, 1] += far
+    assert found(places, arms, hands) == [(frame, ())]
+
+
+def test_cuts_teleport_turned():
+    """Nothing depends on direction and place of the world, nor on its scale."""
+    places, arms, hands = walk()
+    places[29:, 1] += 0.4
+    maps, world = poses(places, arms, hands), turn(1.1, (3.0, -2.0, 0.5))
+    turned = cuts.find_cuts(world @ maps, skin(), FPS, 1)
+    straight = cuts.find_cuts(maps, skin(), FPS, 1)
+    assert [(cut.frame, cut.bones) for cut in turned] == [(30, ())]
+    assert turned[0].distance == pytest.approx(straight[0].distance, rel=1e-9)
+    scaled = maps.copy()
+    scaled[..., :3, 3] *= 100.0
+    small = skin()
+    large = cuts.Carried(
+        small.names, small.parents, 100.0 * small.centres, small.shares, 100.0 * small.ends, small.carries, 130.0
+    )
+    assert cuts.find_cuts(scaled, large, FPS, 1)[0].distance == pytest.approx(straight[0].distance, rel=1e-9)
+
+
+def test_cuts_there_and_back():
+    """A pose that is elsewhere for one frame is cut on the way there and on the way back."""
+    places, arms, hands = walk()
+    places[29] += (0.0, 1.0, 0.0)
+    assert found(places, arms, hands) == [(30, ()), (31, ())]
+
+
+def test_cuts_two_near():
+    """Two cuts a sixth of a second apart are both found."""
+    places, arms, hands = walk()
+    places[29:, 1] += 1.0
+    places[33:, 1] -= 2.0
+    assert [frame for frame, _ in found(places, arms, hands)] == [30, 34]
+
+
+def test_cuts_of_looping_root():
+    """A walk whose root goes back to its beginning each second is cut there; one that goes on is not."""
+    places, arms, hands = walk()
+    back = places.copy()
+    back[:, 0] = 1.2 * (np.arange(FRAMES) % 24) / FPS
+    assert found(back, arms, hands) == [(25, ()), (49, ())]
+    assert found(places, arms, hands) == []
+
+
+@pytest.mark.parametrize("gap", [8, 20])
+def test_cuts_of_retimed(gap):
+    """A dance from which frames were cut is cut there."""
+    t = np.arange(FRAMES + gap) / FPS
+    places = np.stack([0.6 * np.sin(1.7 * t), 0.5 * np.sin(2.3 * t), 0.0 * t], axis=1)
+    keep = np.r_[0:25, 25 + gap : FRAMES + gap]
+    motion = places[keep], 0.6 * np.sin(2.0 * t[keep]), 0.4 * np.sin(3.0 * t[keep])
+    assert found(*motion) == [(26, ())]
+
+
+def test_cuts_bone():
+    """A hand that flips is named alone; an arm that flips is named without its hand."""
+    places, arms, hands = walk()
+    hands[29:] += 2.0
+    assert found(places, arms, hands) == [(30, ("Hand",))]
+    places, arms, hands = walk()
+    arms[29:] += 2.0
+    (cut,) = found(places, arms, hands)
+    assert cut[0] == 30 and cut[1] in {("Arm",), ()}
+
+
+def test_cuts_bone_of_runner():
+    """A hand that flips is found on a character that travels twice its size a frame."""
+    places, arms, hands = walk()
+    places[:, 0] = 2.6 * np.arange(FRAMES)
+    hands[29:] += 2.0
+    assert found(places, arms, hands) == [(30, ("Hand",))]
+
+
+@pytest.mark.parametrize("frames", [2, 3, 4])
+def test_cuts_punch(frames):
+    """A blow of an arm through 120 degrees in two frames and more is no cut, nor is its sudden stop."""
+    places, arms, hands = walk()
+    arms = np.zeros(FRAMES)
+    part = np.clip((np.arange(FRAMES) - 30) / frames, 0.0, 1.0)
+    arms += 2.1 * part * part * (3.0 - 2.0 * part)
+    assert found(places, arms, hands) == []
+
+
+def test_cuts_whip():
+    """A whip's end, which moves farthest for two frames, is no cut."""
+    places, arms, hands = walk()
+    t = np.arange(FRAMES)
+    hands = 1.5 * np.tanh((t - 30.0) / 1.2)
+    arms = 0.8 * np.tanh((t - 29.0) / 2.0)
+    assert found(places, arms, hands) == []
+
+
+def test_cuts_fall_and_landing():
+    """A fall of 2 m that ends on hard ground is no cut."""
+    places, arms, hands = walk()
+    t = np.clip((np.arange(FRAMES) - 10) / FPS, 0.0, None)
+    places[:, 2] = np.maximum(2.0 - 4.9 * t * t, 0.0)
+    assert found(places, arms, hands) == []
+
+
+@pytest.mark.parametrize("held", [2, 3, 4])
+def test_cuts_held_frames(held):
+    """Animation on twos, threes and fours has no cuts."""
+    places, arms, hands = walk()
+    places[:, 0] *= 3.0
+    arms = 0.4 * np.sin(3.0 * np.arange(FRAMES) / FPS + 0.3)
+    rows = np.arange(FRAMES) // held * held
+    assert found(places[rows], 2.0 * arms[rows], 2.0 * hands[rows]) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_cuts_of_few_poses(count):
+    """Ranges of few poses are no fault."""
+    places, arms, hands = walk()
+    assert found(places[:count], arms[:count], hands[:count]) == [] if count else True
+
+
+def test_cuts_flat_bone():
+    """A bone that is scaled to nothing, and one without any skin, give numbers and no warnings."""
+    maps = poses(*walk())
+    maps[20:, 1, :3, :3] = 0.0
+    with np.errstate(all="raise"):
+        cuts.find_cuts(maps, skin(), FPS, 1)
+    bare = cuts.Carried.from_skin(("A", "B"), np.array([-1, 0]), np.zeros((3, 3)), np.array([[1.0, 0.0]] * 3), 1.0)
+    assert not bare.carries[1] and cuts.find_cuts(maps[:, :2], bare, FPS, 1) == ()
+
+
+def test_cut_sentence():
+    """The sentence names frames, bones and the remedy."""
+    hand = cuts.Cut(7, 0.4, ("Hand.L",))
+    assert cuts.cut_text([hand]) == "“Hand.L” jumps in frame 7: where that is a cut, press Restart Here"
+    assert cuts.cut_text([hand, cuts.Cut(9, 2.0)]).startswith("Everything jumps in frame 9:")
+    assert cuts.cut_text([]) == "" and hand.text == "“Hand.L” jumps by 40 % of its size"
+    many = cuts.Cut(3, 0.2, tuple("ABCDE"))
+    assert many.what == "“A”, “B” and 3 more jump"
