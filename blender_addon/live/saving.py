@@ -8,8 +8,8 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..saved import bakes as saved_bakes
-from ..saved import rig_layouts
-from ..scene import cache_files, modifier
+from ..saved import overrides, rig_layouts
+from ..scene import cache_files, modifier, offsets
 from . import disk_cache, jobs, keyframed, registers, riding, session
 from .keyframed import register as moving
 from .session import register as fleshes
@@ -21,8 +21,10 @@ _saved_offsets: dict[int, tuple[np.ndarray, float]] = {}
 @persistent
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
+    overrides.complete_all()
+    offsets.remove_unused()
     for obj in all_objects():
-        kept = None if obj.data.is_editmode else modifier.written_offsets(obj.data)
+        kept = None if obj.data.is_editmode else offsets.written(obj)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept
     for obj in moving.all_objects():
@@ -45,7 +47,7 @@ def after_save(*_):
     for obj in all_objects():
         kept = _saved_offsets.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):
-            modifier.write(obj.data, *kept)
+            offsets.write(obj, *kept)
     _saved_offsets.clear()
 
 

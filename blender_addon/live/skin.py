@@ -12,26 +12,28 @@ from ..logic.states import Event
 from ..saved import bakes as saved_bakes
 from ..saved.additions import reset
 from ..scene import bakes, modifier, stack
+from ..scene import offsets as stored
 from . import registers
 from .events import Life, report_event
 
 
 def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
-    modifier.write(obj.data, offsets, frame)
+    if not stored.has_place(obj):
+        modifier.adopt(obj)
+    stored.write(obj, offsets, frame)
     report_event(obj, life, Event.WROTE)
-    obj.data.update_tag()
+    stored.update_tag(obj)
 
 
 def clear(obj: bpy.types.Object, life: Life | None) -> None:
     """Shows the plain skin."""
-    mesh = obj.data
-    if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
+    if obj.data.is_editmode or not stored.is_written(obj):
         return
-    modifier.remove_attributes(obj)
+    stored.remove(obj)
     if life is not None:
         report_event(obj, life, Event.WROTE)
-    mesh.update_tag()
+    stored.update_tag(obj)
 
 
 def switch(obj: bpy.types.Object, can: bool = True) -> bool:
