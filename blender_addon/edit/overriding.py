@@ -24,11 +24,13 @@ def make_override(context: bpy.types.Context, obj: bpy.types.Object) -> bpy.type
     before = set(bpy.data.objects)
     scene, layer = context.scene, context.view_layer
     shown = obj.instance_collection if obj.library is None else linked_collection(obj, scene)
-    whole = obj if shown is None else shown
-    made = whole.override_hierarchy_create(scene, layer, reference=obj, do_fully_editable=True)
+    if shown is None:
+        override_alone(obj, scene)
+    else:
+        shown.override_hierarchy_create(scene, layer, reference=obj, do_fully_editable=True)
     new = [each for each in bpy.data.objects if each not in before and each.override_library is not None]
     mesh = mesh_of(obj, new)
-    if made is None or mesh is None:
+    if mesh is None:
         raise Refusal(
             f"Blender could not override {describe(obj)} of {describe_library(obj)}: link its collection, not the object alone, and press "
             "again"
@@ -62,6 +64,22 @@ def linked_collection(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.type
             if child.library is not None and any(each == obj for each in child.all_objects):
                 return child
     return None
+
+
+def override_alone(obj: bpy.types.Object, scene: bpy.types.Scene) -> None:
+    """Overrides a linked object without a collection, with its armature and the scene's other linked meshes on that."""
+    armature = reading.armature_of(obj)
+    others = [each for each in scene.objects if each.library is not None and each.type == "MESH" and each != obj]
+    kin = [each for each in others if armature is not None and reading.armature_of(each) == armature]
+    made = {}
+    for each in [*([armature] if armature is not None and armature.library is not None else []), obj, *kin]:
+        made[each] = each.override_create()
+    for new in filter(None, made.values()):
+        for each in new.modifiers:
+            if getattr(each, "object", None) in made:
+                each.object = made[each.object]
+        if new.parent in made:
+            new.parent = made[new.parent]
 
 
 def own_collections(scene: bpy.types.Scene) -> Iterator[bpy.types.Collection]:

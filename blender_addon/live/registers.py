@@ -68,7 +68,7 @@ class Register(Generic[Life]):
         # The count alone misses an object that was deleted while another was made.
         if kept is None or self._count != len(bpy.data.objects) or not all(map(is_alive, kept)):
             self._count, self._scenes = len(bpy.data.objects), {}
-            overrides.complete_all()
+            overrides.follow_all()
             self._objects = kept = [
                 obj for obj in bpy.data.objects if obj.type == "MESH" and self.belongs(obj) and reading.is_own(obj)
             ]

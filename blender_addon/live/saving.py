@@ -21,9 +21,10 @@ _saved_offsets: dict[int, tuple[np.ndarray, float]] = {}
 @persistent
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
-    overrides.complete_all()
+    overrides.follow_all()
     offsets.remove_unused()
     for obj in all_objects():
+        overrides.note_modifiers(obj)
         kept = None if obj.data.is_editmode else offsets.written(obj)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept

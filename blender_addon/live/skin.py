@@ -10,6 +10,7 @@ from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..logic.states import Event
 from ..saved import bakes as saved_bakes
+from ..saved import overrides
 from ..saved.additions import reset
 from ..scene import bakes, modifier, stack
 from ..scene import offsets as stored
@@ -59,6 +60,7 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     if mine is not None:
         stack.set_switches(mine, live, live)
     bakes.show(obj, baked)
+    overrides.note_modifiers(obj)
     return live
 
 

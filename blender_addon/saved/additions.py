@@ -27,6 +27,7 @@ class ThewMade(bpy.types.PropertyGroup):
     found: record(
         StringProperty, "Modifiers that Thew switched, as it found them: id:viewport:render, separated by blanks"
     )
+    added_modifiers: record(StringProperty, "Modifiers that were added to an override: id:name, one per line")
     found_active: record(IntProperty, "Persistent id of the modifier that was active")
     found_attribute: record(StringProperty, "Name of the attribute that was active")
     mesh_rest: record(FloatVectorProperty, "World matrix of the mesh at rest, by rows", size=16)

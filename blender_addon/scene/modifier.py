@@ -68,6 +68,7 @@ def insert(
     elif offsets.is_held(obj):
         # A holder has a point for each vertex of the mesh itself: modifiers that add more come behind.
         obj.modifiers.move(_index(obj, made.modifier), 0)
+    overrides.note_modifiers(obj)
     return modifier_by_id(obj, made.modifier)
 
 
