@@ -86,9 +86,9 @@ def is_shared(mesh: bpy.types.Mesh) -> bool:
 
 
 def check_unshared(obj: bpy.types.Object, would: str) -> None:
-    """Refuses an object whose mesh another one has, too; `would`: what would happen to that."""
+    """Refuses an object whose mesh another one has, too; `would`: what would happen to that. A library's mesh is never changed."""
     mesh = obj.data
-    others = (other for other in bpy.data.objects if other.data == mesh and other != obj) if is_shared(mesh) else ()
+    others = (other for other in bpy.data.objects if other.data == mesh and other != obj) if owns_mesh(obj) and is_shared(mesh) else ()
     for other in others:
         raise Refusal(
             f"{describe(obj)} shares its mesh with {describe(other)}, which would {would}: "
@@ -101,8 +101,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
     check_editable(obj)
     name = describe(obj)
     mesh = obj.data
-    if owns_mesh(obj):
-        check_unshared(obj, "get the same flesh")
+    check_unshared(obj, "get the same flesh")
     modifier = armature_modifier(obj, anew)
     if modifier is None:
         if obj.thew.made.flesh:
