@@ -116,9 +116,7 @@ def after_update(scene, depsgraph) -> None:
         if not keyframed.is_ready(obj, scene):
             if obj.session_uid not in muted_objects:
                 wait(obj)
-        elif (before != (known.plan, Mesh.READ) or offsets.written(obj) is None) and keyframed.can_show(
-            obj, known
-        ):
+        elif (before != (known.plan, Mesh.READ) or offsets.written(obj) is None) and keyframed.can_show(obj, known):
             keyframed.write(obj, known, scene)
 
 

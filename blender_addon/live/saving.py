@@ -7,10 +7,11 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ..logic.states import Switch
 from ..saved import bakes as saved_bakes
 from ..saved import overrides, rig_layouts
 from ..scene import cache_files, modifier, offsets
-from . import disk_cache, jobs, keyframed, registers, riding, session
+from . import disk_cache, jobs, keyframed, registers, riding, session, skin
 from .keyframed import register as moving
 from .session import register as fleshes
 
@@ -32,6 +33,8 @@ def before_save(*_):
         keyframed.hide(obj)
     for obj in fleshes.all_objects():
         session.hide(obj, fleshes.known_state(obj))
+        if is_refused(obj):
+            skin.switch(obj)  # what is refused today may be mended when the file is opened
         inside = obj.thew.cache == "FILE"
         content = disk_cache.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
@@ -45,11 +48,19 @@ def after_save(*_):
         content = disk_cache.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
+        if is_refused(obj):
+            jobs.apply_state(obj)
     for obj in all_objects():
         kept = _saved_offsets.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):
             offsets.write(obj, *kept)
     _saved_offsets.clear()
+
+
+def is_refused(obj: bpy.types.Object) -> bool:
+    """Returns whether Thew has switched its modifier off, because the object cannot have flesh at the moment."""
+    flesh = fleshes.known_state(obj)
+    return flesh is not None and flesh.condition.switch is Switch.OFF
 
 
 def all_objects() -> list[bpy.types.Object]:

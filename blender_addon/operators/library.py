@@ -36,5 +36,3 @@ class THEW_OT_make_mesh_local(QuickJob, bpy.types.Operator):
         library = describe_library(obj)
         overriding.make_mesh_local(obj)
         return f"{describe(obj)} has a mesh of its own; changes of the mesh in {library} no longer arrive"
-
-

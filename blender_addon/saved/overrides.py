@@ -7,6 +7,7 @@ of which the library's object has none, so `follow` makes the missing ones in me
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 import bpy
@@ -22,7 +23,7 @@ _completed: dict[int, int] = {}
 def make_overridable(cls: type) -> None:
     """Lets overrides change every property of a class that is to be registered, those of its bases included."""
     for base in cls.__mro__:
-        names = base.__dict__.get("__annotations__")
+        names = inspect.get_annotations(base)
         if not names or not base.__module__.startswith(__package__.rpartition(".")[0]):
             continue
         space = vars(sys.modules[base.__module__])

@@ -55,7 +55,10 @@ def offset_sockets(group: bpy.types.NodeTree, source: bpy.types.Node, held: bool
     holder = _node(group, "GeometryNodeObjectInfo", -600, -400)
     group.links.new(source.outputs[HOLDER_INPUT], holder.inputs["Object"])
     points = holder.outputs["Geometry"]
-    position, index = _node(group, "GeometryNodeInputPosition", -400, -300), _node(group, "GeometryNodeInputIndex", -400, -500)
+    position, index = (
+        _node(group, "GeometryNodeInputPosition", -400, -300),
+        _node(group, "GeometryNodeInputIndex", -400, -500),
+    )
     offset = _sample(group, points, position.outputs[0], "FLOAT_VECTOR", 0, -300)
     group.links.new(index.outputs[0], offset.inputs["Index"])
     # All points have the same frame: the first one's will do.

@@ -34,7 +34,10 @@ def has_place(obj: bpy.types.Object) -> bool:
 
 def write(obj: bpy.types.Object, offsets: np.ndarray, frame: float) -> None:
     """Writes the vertices' offsets (float32[n, 3], object space) for a frame, as Scene Time counts it."""
-    flat, frames = np.ascontiguousarray(offsets, dtype=np.float32).ravel(), np.full(len(offsets), frame, dtype=np.float32)
+    flat, frames = (
+        np.ascontiguousarray(offsets, dtype=np.float32).ravel(),
+        np.full(len(offsets), frame, dtype=np.float32),
+    )
     if is_held(obj):
         mesh, vectors = _own_holder(obj, len(offsets)).data, "position"
     else:
@@ -140,7 +143,9 @@ def _own_holder(obj: bpy.types.Object, count: int) -> bpy.types.Object:
         holder = bpy.data.objects.new(f"Thew {obj.name}", bpy.data.meshes.new(f"Thew {obj.name}"))
         holder[HOLDER_MARK] = True
         modifier[name] = holder
-        modifier.node_group = modifier.node_group  # Blender 5.0 looks for the objects that it depends on after this alone
+        modifier.node_group = (
+            modifier.node_group
+        )  # Blender 5.0 looks for the objects that it depends on after this alone
     mesh = holder.data
     if len(mesh.vertices) != count or FRAME not in mesh.attributes:
         mesh.clear_geometry()

@@ -88,7 +88,11 @@ def is_shared(mesh: bpy.types.Mesh) -> bool:
 def check_unshared(obj: bpy.types.Object, would: str) -> None:
     """Refuses an object whose mesh another one has, too; `would`: what would happen to that. A library's mesh is never changed."""
     mesh = obj.data
-    others = (other for other in bpy.data.objects if other.data == mesh and other != obj) if owns_mesh(obj) and is_shared(mesh) else ()
+    others = (
+        (other for other in bpy.data.objects if other.data == mesh and other != obj)
+        if owns_mesh(obj) and is_shared(mesh)
+        else ()
+    )
     for other in others:
         raise Refusal(
             f"{describe(obj)} shares its mesh with {describe(other)}, which would {would}: "
