@@ -74,7 +74,9 @@ def new_meshes(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.
     return [
         obj
         for obj in meshes_moved_by(armature, scene)
-        if is_seen(obj, view_layer) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
+        if reading.is_own(obj)
+        and is_seen(obj, view_layer)
+        and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
     ]
 
 
