@@ -241,7 +241,7 @@ def renew_tree(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> N
     kept = offsets.holder_of(obj)
     mine.node_group = new
     if kept is not None and offset_nodes.holder_input(new):
-        mine[offset_nodes.holder_input(new)] = kept
+        offset_nodes.set_input_object(mine, offset_nodes.holder_input(new), kept)
     # An unmarked tree in our modifier is ours too, unless it has an artist's name.
     unmarked = old is not None and TREE_MARK not in old.keys() and old.name.split(".")[0] == NAME
     if unmarked and old.users == 0 and old.library is None:

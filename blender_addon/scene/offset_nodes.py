@@ -29,6 +29,26 @@ def holder_input(group: bpy.types.NodeTree | None) -> str:
     return ""
 
 
+def input_object(modifier: bpy.types.Modifier, name: str) -> bpy.types.Object | None:
+    """Returns the object in an input of a modifier of nodes."""
+    socket = _input_socket(modifier, name)
+    return modifier.get(name) if socket is None else socket.value
+
+
+def set_input_object(modifier: bpy.types.Modifier, name: str, obj: bpy.types.Object | None) -> None:
+    """Puts an object into an input of a modifier of nodes."""
+    socket = _input_socket(modifier, name)
+    if socket is None:
+        modifier[name] = obj
+    else:
+        socket.value = obj
+
+
+def _input_socket(modifier: bpy.types.Modifier, name: str):
+    """Returns an input of a modifier as Blender has it from 5.2 on; None where inputs are custom properties."""
+    return getattr(getattr(getattr(modifier, "properties", None), "inputs", None), name, None)
+
+
 def add_holder_input(group: bpy.types.NodeTree) -> None:
     """Adds the input for the holder to a new tree."""
     group.interface.new_socket(HOLDER_INPUT, in_out="INPUT", socket_type="NodeSocketObject")

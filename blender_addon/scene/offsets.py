@@ -12,7 +12,7 @@ import numpy as np
 
 from .libraries import is_local_modifier, owns_mesh
 from .mesh import keep_active_attribute, numbers
-from .offset_nodes import FRAME, OFFSET, holder_input
+from .offset_nodes import FRAME, OFFSET, holder_input, input_object, set_input_object
 from .stack import modifier_by_id
 
 ATTRIBUTES = (OFFSET, FRAME)
@@ -102,14 +102,14 @@ def remove(obj: bpy.types.Object) -> None:
 def holder_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Returns the holder that an object shows; None where it has none."""
     modifier, name = _input_of(obj)
-    return modifier.get(name) if name else None
+    return input_object(modifier, name) if name else None
 
 
 def forget_holder(obj: bpy.types.Object) -> None:
     """Lets go of an object's holder, and removes all holders without a user."""
     modifier, name = _input_of(obj)
-    if name and modifier.get(name) is not None:
-        modifier[name] = None
+    if name and input_object(modifier, name) is not None:
+        set_input_object(modifier, name, None)
     remove_unused()
 
 
@@ -138,11 +138,11 @@ def _input_of(obj: bpy.types.Object) -> tuple[bpy.types.Modifier | None, str]:
 def _own_holder(obj: bpy.types.Object, count: int) -> bpy.types.Object:
     """Returns the holder of an object alone, with so many points; one that a copy of the object shows too is left to that."""
     modifier, name = _input_of(obj)
-    holder = modifier.get(name)
+    holder = input_object(modifier, name)
     if holder is None or holder.users > 1 or holder.library is not None or not is_holder(holder):
         holder = bpy.data.objects.new(f"Thew {obj.name}", bpy.data.meshes.new(f"Thew {obj.name}"))
         holder[HOLDER_MARK] = True
-        modifier[name] = holder
+        set_input_object(modifier, name, holder)
         modifier.node_group = (
             modifier.node_group
         )  # Blender 5.0 looks for the objects that it depends on after this alone

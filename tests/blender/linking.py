@@ -51,9 +51,11 @@ def link(library: Path) -> bpy.types.Collection:
 def override(library: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
     """Overrides the character of a library as Blender's menu does; returns its active (mesh, armature), not yet editable by hand."""
     known = set(bpy.data.objects)
-    collection = link(library)
+    collection, top = link(library), bpy.context.scene.collection
+    top.children.link(collection)
     made = collection.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
     assert made is not None
+    top.children.unlink(collection)
     objects = [obj for obj in bpy.data.objects if obj not in known and obj.override_library is not None]
     mesh = max((obj for obj in objects if obj.type == "MESH"), key=lambda obj: len(obj.data.vertices))
     armature = next(obj for obj in objects if obj.type == "ARMATURE")
