@@ -190,10 +190,7 @@ def remove(obj: bpy.types.Object) -> None:
     made = obj.thew.made
     offsets.forget_holder(obj)
     for modifier in thew_modifiers(obj):
-        if is_local_modifier(obj, modifier):
-            obj.modifiers.remove(modifier)
-        else:  # the library's, which cannot be removed from here
-            set_switches(modifier, False, False)
+        obj.modifiers.remove(modifier)
     for uid in noted_ids(obj):
         restore(obj, uid)
     active = modifier_by_id(obj, made.found_active)
@@ -204,11 +201,12 @@ def remove(obj: bpy.types.Object) -> None:
 
 
 def thew_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies."""
-    made = obj.thew.made
-    return [
-        m for m in obj.modifiers if m.persistent_uid == made.modifier or (m.type == "NODES" and is_tree(m.node_group))
-    ]
+    """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies.
+
+    Those of an override's library are left out: they cannot be removed, and read attributes that no library's mesh has.
+    """
+    uid, own = obj.thew.made.modifier, (m for m in obj.modifiers if is_local_modifier(obj, m))
+    return [m for m in own if m.persistent_uid == uid or (m.type == "NODES" and is_tree(m.node_group))]
 
 
 def note_modifier(obj: bpy.types.Object) -> None:

@@ -9,8 +9,9 @@ import bpy
 import numpy as np
 import pytest
 from conftest import data_folder
-from helpers import activate, add_rig, evaluated_positions, part, play, refusal, size_of
+from helpers import activate, add_rig, curve_keys, evaluated_positions, make_character, part, play, refusal, size_of
 from linking import COLLECTION, digest, holders, local, open_shot, override, reopen, write_library
+from test_riders import shirt_of
 
 FRAMES = (1, 5, 9, 14)
 
@@ -108,6 +109,54 @@ def test_library_settings_arrive(scene, tmp_path):
 
     change(library, edit)
     assert round(local("Body").thew.softness, 6) == 0.9 and round(local("Body").thew.reach, 6) == 0.3
+
+
+def test_library_riders_ride(scene, tmp_path):
+    """Clothes that ride on flesh in the library ride in the shot at once, and after a reload."""
+
+    def dress():
+        mesh, armature = make_character()
+        return mesh, armature, shirt_of(mesh, lambda p: 0.4 < p.z < 1.2, 0.02)
+
+    library = write_library(tmp_path / "library.blend", dress, flesh=True)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    known = [play(local(name), FRAMES) for name in ("Body", "Shirt")]
+    open_shot(tmp_path / "shot.blend")
+    override(library)
+    for _ in range(2):
+        assert local("Shirt").thew.body == local("Body")
+        for name, shapes in zip(("Body", "Shirt"), known, strict=True):
+            np.testing.assert_allclose(play(local(name), FRAMES), shapes, atol=2e-6)
+        reopen()
+
+
+def test_library_maps_used(scene, tmp_path):
+    """A map that was painted in the library acts in the shot as it does there."""
+
+    def paint(objects):
+        assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+        assert bpy.ops.thew.flesh_preset(part="BELLY") == {"FINISHED"}
+
+    library = write_library(tmp_path / "library.blend", edit=paint)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    painted = play(local("Body"), FRAMES)
+    assert bpy.ops.thew.flesh_automatic() == {"FINISHED"}
+    assert np.abs(play(local("Body"), FRAMES) - painted).max() > 1e-3
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    np.testing.assert_allclose(play(body, FRAMES), painted, atol=1e-6)
+
+
+def test_library_rig_keyed(fleshed_library, tmp_path):
+    """A rig of the library is keyed in the shot, and its keys are kept."""
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(fleshed_library)
+    still = play(body, FRAMES)
+    curve_keys(body.thew.rigs[0], (1, 0.0), (9, 3.0))
+    keyed = play(body, FRAMES)
+    assert np.abs(keyed - still).max() > 1e-3
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), keyed, atol=1e-6)
 
 
 def test_append_of_library_character(fleshed_library, tmp_path):
