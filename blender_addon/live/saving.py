@@ -10,7 +10,7 @@ from bpy.app.handlers import persistent
 from ..logic.states import Switch
 from ..saved import bakes as saved_bakes
 from ..saved import overrides, rig_layouts
-from ..scene import cache_files, modifier, offsets
+from ..scene import cache_files, modifier, offsets, override_backup
 from . import disk_cache, jobs, keyframed, registers, riding, session, skin
 from .keyframed import register as moving
 from .session import register as fleshes
@@ -26,6 +26,7 @@ def before_save(*_):
     offsets.remove_unused()
     for obj in all_objects():
         overrides.note_modifiers(obj)
+        override_backup.keep(obj)
         kept = None if obj.data.is_editmode else offsets.written(obj)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept
@@ -70,6 +71,8 @@ def all_objects() -> list[bpy.types.Object]:
 
 def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
+    if any([override_backup.restore(obj) for obj in bpy.data.objects]):
+        registers.look_again()
     for obj in fleshes.all_objects():
         session.hide(obj, None)
     for obj in moving.all_objects():

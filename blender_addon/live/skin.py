@@ -12,7 +12,7 @@ from ..logic.states import Event
 from ..saved import bakes as saved_bakes
 from ..saved import overrides
 from ..saved.additions import reset
-from ..scene import bakes, modifier, stack
+from ..scene import bakes, modifier, override_backup, stack
 from ..scene import offsets as stored
 from . import registers
 from .events import Life, report_event
@@ -74,6 +74,7 @@ def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
         bakes.show(obj, False)
         notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")
     modifier.remove(obj)
+    override_backup.forget(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     registers.forget(obj)
     return notes

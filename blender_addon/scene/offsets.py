@@ -99,10 +99,18 @@ def remove(obj: bpy.types.Object) -> None:
 # holders ------------------------------------------------------------------------------------------------------------
 
 
-def holder_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """Returns the holder that an object shows; None where it has none."""
-    modifier, name = _input_of(obj)
+def holder_of(obj: bpy.types.Object, mine: bpy.types.Modifier | None = None) -> bpy.types.Object | None:
+    """Returns the holder that an object shows; None where it has none. `mine`: Thew's modifier, where none is noted."""
+    modifier, name = _input_of(obj) if mine is None else (mine, holder_input(mine.node_group))
     return input_object(modifier, name) if name else None
+
+
+def ensure_holder(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """Returns the holder of an object, made where it is missing; None where no modifier could read it."""
+    if not _input_of(obj)[1]:
+        return None
+    kept = holder_of(obj)
+    return _own_holder(obj, 0 if kept is None else len(kept.data.vertices))
 
 
 def forget_holder(obj: bpy.types.Object) -> None:

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import bpy
 import numpy as np
 import pytest
@@ -132,6 +135,36 @@ def test_override_saved_without_offsets(overridden):
     bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
     (holder,) = holders()
     assert len(holder.data.vertices) == 0 and not holder.users_scene
+
+
+@pytest.mark.parametrize("own_mesh", [False, True])
+def test_override_saved_without_thew(overridden, own_mesh):
+    """A shot that was saved by a Blender without Thew has its settings, rigs and motion when it is opened with it."""
+    body, armature = overridden
+    if own_mesh:
+        assert bpy.ops.thew.make_mesh_local() == {"FINISHED"}
+    body.thew.softness, body.thew.kind = 0.8, "TOON"
+    add_rig(body).strength = 0.03
+    pin = body.thew.pins.add()
+    pin.name, pin.target = "Hand", armature
+    live = play(body, FRAMES)
+    bpy.ops.wm.save_mainfile()
+    lines = (
+        f"import bpy; bpy.ops.wm.open_mainfile(filepath={bpy.data.filepath!r})",
+        "assert not hasattr(bpy.data.objects[0], 'thew'); bpy.ops.wm.save_mainfile()",
+    )
+    subprocess.run([sys.executable, "-c", "; ".join(lines)], check=True, capture_output=True)
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    for _ in range(2):
+        settings = local("Body").thew
+        assert (round(settings.softness, 6), settings.kind) == (0.8, "TOON")
+        assert len(settings.rigs) == 1 and settings.pins[0].target == local("Rig")
+        np.testing.assert_allclose(play(local("Body"), FRAMES), live, atol=1e-6)
+        reopen()
+    activate(local("Body"))
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    (body,) = reopen("Body")
+    assert not body.thew.made.flesh and "thew_settings" not in body.data.keys()
 
 
 def test_override_cached(overridden):
