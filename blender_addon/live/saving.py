@@ -71,7 +71,8 @@ def all_objects() -> list[bpy.types.Object]:
 
 def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
-    if any([override_backup.restore(obj) for obj in bpy.data.objects]):
+    restored = [obj for obj in bpy.data.objects if override_backup.restore(obj)]
+    if restored:
         registers.look_again()
     for obj in fleshes.all_objects():
         session.hide(obj, None)

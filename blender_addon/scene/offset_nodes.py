@@ -11,8 +11,8 @@ import bpy
 
 OFFSET = "thew_offset"
 FRAME = "thew_frame"
-#: Name of the tree's input for the holder.
-HOLDER_INPUT = "Offsets"
+#: Name of the tree's input for the holder, and custom property of the tree with the identifier of that.
+HOLDER_INPUT, HOLDER_IDENTIFIER = "Offsets", "thew_holder_input"
 #: Added to the layout of a tree that reads a holder.
 HOLDER_LAYOUT = 10000
 #: Frames nearer than this are one. Blender merges keyframes that are as near.
@@ -21,12 +21,7 @@ FRAME_TOLERANCE = 0.01
 
 def holder_input(group: bpy.types.NodeTree | None) -> str:
     """Returns the identifier of a tree's input for the holder; "" where it has none."""
-    if group is None:
-        return ""
-    for item in group.interface.items_tree:
-        if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.name == HOLDER_INPUT:
-            return item.identifier
-    return ""
+    return "" if group is None else str(group.get(HOLDER_IDENTIFIER, ""))
 
 
 def input_object(modifier: bpy.types.Modifier, name: str) -> bpy.types.Object | None:
@@ -51,7 +46,8 @@ def _input_socket(modifier: bpy.types.Modifier, name: str):
 
 def add_holder_input(group: bpy.types.NodeTree) -> None:
     """Adds the input for the holder to a new tree."""
-    group.interface.new_socket(HOLDER_INPUT, in_out="INPUT", socket_type="NodeSocketObject")
+    socket = group.interface.new_socket(HOLDER_INPUT, in_out="INPUT", socket_type="NodeSocketObject")
+    group[HOLDER_IDENTIFIER] = socket.identifier
 
 
 def offset_sockets(group: bpy.types.NodeTree, source: bpy.types.Node, held: bool) -> tuple:

@@ -65,7 +65,7 @@ def _read(group: bpy.types.PropertyGroup) -> dict:
     found = {}
     for prop in group.bl_rna.properties:
         name = prop.identifier
-        if name == "rna_type" or prop.is_readonly and prop.type not in {"POINTER", "COLLECTION"} or prop.is_skip_save:
+        if name == "rna_type" or (prop.is_readonly and prop.type not in {"POINTER", "COLLECTION"}) or prop.is_skip_save:
             continue
         value = getattr(group, name)
         if prop.type == "COLLECTION":
