@@ -23,7 +23,8 @@ def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -
     if not stored.has_place(obj):
         modifier.adopt(obj)
     stored.write(obj, offsets, frame)
-    report_event(obj, life, Event.WROTE)
+    if not stored.is_held(obj):
+        report_event(obj, life, Event.WROTE)
     stored.update_tag(obj)
 
 
@@ -32,7 +33,7 @@ def clear(obj: bpy.types.Object, life: Life | None) -> None:
     if obj.data.is_editmode or not stored.is_written(obj):
         return
     stored.remove(obj)
-    if life is not None:
+    if life is not None and not stored.is_held(obj):
         report_event(obj, life, Event.WROTE)
     stored.update_tag(obj)
 

@@ -44,14 +44,14 @@ def can_override(obj: bpy.types.Object) -> bool:
     """Returns whether Make Override would make a character editable: it is linked, or an instance of a linked collection."""
     if obj.library is not None:
         return obj.type == "MESH"
-    return is_instance(obj) and obj.instance_collection.library is not None
+    return is_instance(obj) and obj.override_library is None and obj.instance_collection.library is not None
 
 
 def linked_text(obj: bpy.types.Object) -> str:
     """Returns the sentence about a linked object."""
     return (
-        f"{describe(obj)} is linked from {describe_library(obj)}, and Blender lets nobody edit it here: press Make Override, which keeps "
-        "it linked, or add the flesh in that file"
+        f"{describe(obj)} is linked from {describe_library(obj)} and cannot be edited here: press Make Override, which keeps it linked, "
+        "or add the flesh in that file"
     )
 
 
@@ -60,6 +60,11 @@ def instance_text(obj: bpy.types.Object) -> str:
     shown = f"{describe(obj)} is an instance of the collection “{obj.instance_collection.name}”"
     if obj.instance_collection.library is None:
         return f"{shown}, and nothing in an instance can be edited: select the mesh in the collection itself"
+    if obj.library is not None or obj.override_library is not None:
+        return (
+            f"{shown} and comes from a library itself, so its character cannot be overridden here: link that collection from its own file "
+            "instead"
+        )
     return (
         f"{shown} from {describe_library(obj)}, and nothing in an instance can be edited: press Make Override, which keeps the "
         "character linked, and add the flesh to its mesh"

@@ -271,7 +271,7 @@ def test_linked_character_named(library, tmp_path):
     body = next(obj for obj in bpy.context.scene.objects if obj.type == "MESH")
     activate(body)
     text = refusal(bpy.ops.thew.add)
-    assert "“Body” is linked from “library.blend”" in text and "Make Override" in text
+    assert "“Body” is linked from “library.blend” and cannot" in text and "Make Override" in text
     assert bpy.ops.thew.make_override() == {"FINISHED"}
     body = bpy.context.object
     assert body == local("Body") and body.override_library is not None
@@ -317,6 +317,23 @@ def test_instance_overridden_in_place(library, local_flesh, tmp_path):
     for frame, shape in zip(FRAMES, local_flesh, strict=True):
         bpy.context.scene.frame_set(frame)
         np.testing.assert_allclose(world(body), shape @ moved[:3, :3].T + moved[:3, 3], atol=5e-6)
+
+
+def test_linked_instance_named(library, tmp_path):
+    """An instance that is linked itself says which file to link from."""
+    open_shot(tmp_path / "set.blend")
+    props, empty = bpy.data.collections.new("Props"), bpy.data.objects.new("Crowd", None)
+    empty.instance_type, empty.instance_collection = "COLLECTION", link(library)
+    bpy.context.scene.collection.children.link(props)
+    props.objects.link(empty)
+    bpy.ops.wm.save_mainfile()
+    open_shot(tmp_path / "shot.blend")
+    with bpy.data.libraries.load(str(tmp_path / "set.blend"), link=True) as (_, wanted):
+        wanted.collections = ["Props"]
+    bpy.context.scene.collection.children.link(wanted.collections[0])
+    activate(next(obj for obj in bpy.context.scene.objects if obj.type == "EMPTY"))
+    for operator in (bpy.ops.thew.add, bpy.ops.thew.make_override):
+        assert "“Crowd” is an instance" in refusal(operator) and "from its own file" in refusal(operator)
 
 
 def test_local_instance_named(character):

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 
 import bpy
 import numpy as np
@@ -12,6 +14,7 @@ from conftest import data_folder
 from helpers import activate, add_rig, curve_keys, evaluated_positions, make_character, part, play, refusal, size_of
 from linking import COLLECTION, digest, holders, local, open_shot, override, reopen, write_library
 from test_riders import shirt_of
+from ticking import tick
 
 FRAMES = (1, 5, 9, 14)
 
@@ -309,6 +312,69 @@ def test_library_reloaded(shot):
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     body.thew.softness = 0.5
     np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+
+
+@pytest.fixture
+def enter_window(monkeypatch):
+    """Returns a function that lets Blender believe that it has a window, whose timer is ticked by hand."""
+    updates = part("live.updates")
+
+    def enter() -> None:
+        monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+        for name in ("SETTING_DELAY", "SHORT_DELAY"):
+            monkeypatch.setattr(updates, name, 0.0)
+
+    yield enter
+    updates.stop_update()
+    if bpy.app.timers.is_registered(updates.tick):
+        bpy.app.timers.unregister(updates.tick)
+
+
+def widen(library) -> None:
+    """Widens the character of a library by a tenth in its own file, in another Blender."""
+    lines = (
+        f"import bpy; bpy.ops.wm.open_mainfile(filepath={str(library)!r})",
+        "[setattr(v.co, 'x', 1.1 * v.co.x) for v in bpy.data.meshes['Body'].vertices]",
+        "bpy.ops.wm.save_mainfile()",
+    )
+    subprocess.run([sys.executable, "-c", "; ".join(lines)], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("in_window", [False, True])
+def test_changed_library_reloaded(shot, enter_window, monkeypatch, in_window):
+    """A library that changed and is loaded again in the open shot is followed at the next frame, in a window soon after it."""
+    library, _, live = shot
+    body = local("Body")
+    play(body, FRAMES)
+    widen(library)
+    if in_window:
+        enter_window()
+    bpy.data.libraries[library.name].reload()
+    bpy.context.view_layer.update()
+    body = local("Body")
+    play(body, FRAMES)
+    if in_window:
+        tick()
+    shapes = play(body, FRAMES)
+    monkeypatch.undo()
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    np.testing.assert_allclose(shapes, play(local("Body"), FRAMES), atol=1e-6)
+    assert np.abs(shapes - live).max() > 0.01
+
+
+def test_window_follows_settings(shot, enter_window):
+    """In a window an override shows a new setting soon after it was changed, and frames before that from the former motion."""
+    body = local("Body")
+    live = play(body, FRAMES)
+    body.thew.softness = 0.8
+    soft = play(body, FRAMES)
+    body.thew.softness = 0.5
+    play(body, FRAMES)
+    enter_window()
+    body.thew.softness = 0.8
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    tick()
+    np.testing.assert_array_equal(play(body, FRAMES), soft)
 
 
 def test_override_resynced(shot):
