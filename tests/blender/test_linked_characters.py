@@ -86,6 +86,27 @@ def test_override_settings_kept(overridden):
         assert [each.name for each in settings.pins] == ["Foot"] and settings.made.flesh
 
 
+def test_every_setting_overridable(scene):
+    """Every saved setting and record can be overridden, in groups and lists too; only what is computed from others cannot."""
+
+    def names(group, prefix: str) -> list[str]:
+        found = []
+        for prop in group.bl_rna.properties:
+            if prop.identifier in {"rna_type", "name"} or prop.is_skip_save:
+                continue
+            if not prop.is_overridable:
+                found.append(prefix + prop.identifier)
+            value = getattr(group, prop.identifier)
+            if prop.type == "COLLECTION":
+                found += names(value.add(), f"{prefix}{prop.identifier}[].")
+            elif isinstance(value, bpy.types.PropertyGroup):
+                found += names(value, f"{prefix}{prop.identifier}.")
+        return found
+
+    assert bpy.types.Object.bl_rna.properties["thew"].is_overridable
+    assert not names(bpy.data.objects.new("Any", bpy.data.meshes.new("Any")).thew, "")
+
+
 def test_override_editable_by_hand(overridden):
     """Add Flesh lets the artist edit an override that Blender made for its own use."""
     assert not overridden[0].override_library.is_system_override

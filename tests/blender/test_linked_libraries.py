@@ -16,6 +16,8 @@ from linking import COLLECTION, digest, holders, local, open_shot, override, reo
 from test_riders import shirt_of
 from ticking import tick
 
+from assets import characters as own
+
 FRAMES = (1, 5, 9, 14)
 
 
@@ -413,6 +415,36 @@ def test_library_saved_by_shot_never(shot):
 
 
 # real characters ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(own.FIGURES))
+def test_demo_character_overridden(scene, tmp_path, name):
+    """A character of the project, with eyes and all, moves in a shot as in its library; its point caches play the same."""
+
+    def shapes() -> dict[str, np.ndarray]:
+        fleshy = [obj for obj in bpy.context.scene.objects if obj.thew.made.flesh or obj.thew.made.rides]
+        return {obj.name: play(obj, FRAMES) for obj in fleshy}
+
+    library = write_library(tmp_path / "library.blend", lambda: reversed(own.create(name)))
+    known = digest(library)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    body = max((obj for obj in bpy.data.objects if obj.type == "MESH"), key=lambda obj: len(obj.data.vertices)).name
+    activate(local(body))
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    expected = shapes()
+    open_shot(tmp_path / "shot.blend")
+    override(library)
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    for baked in (False, True):
+        if baked:
+            activate(local(body))
+            assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+        found = shapes()
+        assert found.keys() == expected.keys()
+        for each, shown in found.items():
+            np.testing.assert_allclose(shown, expected[each], atol=2e-5 * size_of(shown[0]))
+        reopen()
+    assert digest(library) == known
 
 
 @pytest.mark.skipif(data_folder("characters") is None, reason="needs THEW_DATA")

@@ -240,6 +240,19 @@ def test_overrides_touch(scene, tmp_path):
     assert room(*pair) < -0.06
 
 
+def test_command_bakes_override(shot, body, capsys):
+    """The command line bakes an override into a point cache, and leaves one that takes no shape keys with the reason."""
+    live, file = play(body, FRAMES), bpy.data.filepath
+    bpy.ops.wm.save_mainfile()
+    command = part("cli").main
+    assert command(["bake", file, "--target", "shape_keys"]) != 0
+    assert "belongs to “library.blend”" in "".join(capsys.readouterr())
+    assert command(["bake", file, "--target", "pc2"]) == 0
+    bpy.ops.wm.open_mainfile(filepath=file)
+    np.testing.assert_allclose(play(local("Body"), FRAMES), live, atol=1e-5 * size_of(live[0]))
+    assert local("Body").thew.made.shows_bake
+
+
 def test_overrides_baked_apart(shot, body):
     """Point caches of two overrides of one mesh play each its own motion, which differ as the flesh did."""
     other, _ = override(shot)
