@@ -71,6 +71,14 @@ def instance_text(obj: bpy.types.Object) -> str:
     )
 
 
+def check_own_bones(armature: bpy.types.Object) -> None:
+    """Refuses an armature whose bones belong to a library."""
+    if armature.data.library is not None or armature.data.override_library is not None:
+        raise Refusal(
+            f"The bones of {describe(armature)} belong to {describe_library(armature)}, where alone they can be edited: open that file"
+        )
+
+
 def check_own_entry(obj: bpy.types.Object, entries: str, index: int, noun: str) -> None:
     """Refuses to remove or move an entry of a list of settings that is the library's; an override only adds entries."""
     override = obj.override_library

@@ -216,7 +216,7 @@ def test_override_mesh_refusals(overridden):
         (bpy.ops.thew.paint_flesh, {}), (bpy.ops.thew.flesh_preset, {}), (bpy.ops.thew.flesh_automatic, {}),
         (bpy.ops.thew.add_wrinkle_material, {}), (bpy.ops.thew.bake, {"target": "SHAPE_KEYS"}),
         (bpy.ops.thew.bake, {"target": "COMPRESSED"}), (bpy.ops.thew.bake, {"target": "VERTEX_TEXTURE"}),
-        (bpy.ops.thew.bake, {"target": "HELPER_BONES"}),
+        (bpy.ops.thew.bake, {"target": "HELPER_BONES"}), (bpy.ops.thew.bake_as, {}),
     ]  # fmt: skip
     for operator, options in calls:
         activate(body)
@@ -224,6 +224,11 @@ def test_override_mesh_refusals(overridden):
         assert "“Body”" in text and "library.blend" in text and "Make Mesh Local" in text, text
     assert body.data.attributes.keys() == attributes and body.vertex_groups.keys() == groups
     assert body.data.shape_keys is None and body.mode == "OBJECT"
+    activate(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    for operator in (bpy.ops.thew.keyframed_add, bpy.ops.thew.skeleton_symmetrize):
+        assert "The mesh of “Body” belongs to “library.blend”" in refusal(operator)
+    assert not body.thew.made.keyframed and len(body.vertex_groups) == len(groups)
 
 
 @pytest.mark.parametrize("target", ["PC2", "MDD"])
