@@ -287,6 +287,8 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
+    if remove_rigs:
+        libraries.check_own_entry(obj, "rigs", 0, "rig")
     if remove_baked_keys:
         bakes.remove(obj)
     if made.rides:

@@ -76,6 +76,8 @@ def hide_opened() -> None:
         registers.look_again()
     for obj in fleshes.all_objects():
         session.hide(obj, None)
+        if offsets.is_held(obj) and len(obj.thew.bakes):
+            jobs.apply_state(obj)  # keys of a library's mesh come as its file has them
     for obj in moving.all_objects():
         keyframed.hide(obj)
     migrate_new_data()

@@ -77,6 +77,13 @@ def follow_all() -> None:
         del _completed[gone]
 
 
+def has_entries(obj: bpy.types.Object, group: bpy.types.PropertyGroup, name: str) -> bool:
+    """Returns whether a property of `Object.thew` is a list with entries of an override's library, which Blender keeps."""
+    if obj.override_library is None or group.bl_rna.properties[name].type != "COLLECTION":
+        return False
+    return len(getattr(obj.override_library.reference.thew, name, ())) > 0
+
+
 # modifiers ------------------------------------------------------------------------------------------------------------
 
 

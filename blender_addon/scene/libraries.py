@@ -82,7 +82,11 @@ def check_own_bones(armature: bpy.types.Object) -> None:
 def check_own_entry(obj: bpy.types.Object, entries: str, index: int, noun: str) -> None:
     """Refuses to remove or move an entry of a list of settings that is the library's; an override only adds entries."""
     override = obj.override_library
-    if override is not None and index < len(getattr(override.reference.thew, entries)):
+    if (
+        override is not None
+        and index < len(getattr(override.reference.thew, entries))
+        and len(getattr(obj.thew, entries))
+    ):
         raise Refusal(
             f"The {noun} “{getattr(obj.thew, entries)[index].name}” of {describe(obj)} belongs to {describe_library(obj)} and would come "
             "back: switch it off here, or remove it in that file"
