@@ -9,6 +9,7 @@ from bpy.props import IntProperty
 from ..live import target, whole_character
 from ..saved import restarts
 from ..saved.edit_callbacks import call_on_change
+from ..scene.libraries import check_own_entry
 from ..scene.reading import armature_of
 from .operator_bases import QuickJob, option
 
@@ -63,6 +64,7 @@ class THEW_OT_restart_remove(QuickJob, bpy.types.Operator):
             kept = each.thew.restarts
             for index in reversed(range(len(kept))):
                 if kept[index].frame == self.frame:
+                    check_own_entry(each, "restarts", index, "restart")
                     kept.remove(index)
             call_on_change(each.thew, context)
         return f"The flesh goes on through frame {self.frame}."

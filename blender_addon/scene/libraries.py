@@ -87,9 +87,11 @@ def check_own_entry(obj: bpy.types.Object, entries: str, index: int, noun: str) 
         and index < len(getattr(override.reference.thew, entries))
         and len(getattr(obj.thew, entries))
     ):
+        entry = getattr(obj.thew, entries)[index]
+        remedy = ("switch it off here, or " if hasattr(entry, "enabled") else "") + "remove it in that file"
         raise Refusal(
-            f"The {noun} “{getattr(obj.thew, entries)[index].name}” of {describe(obj)} belongs to {describe_library(obj)} and would come "
-            "back: switch it off here, or remove it in that file"
+            f"The {noun} “{entry.name or getattr(entry, 'frame', index + 1)}” of {describe(obj)} belongs to {describe_library(obj)} and would come "
+            f"back: {remedy}"
         )
 
 
