@@ -174,7 +174,7 @@ def first_pause(state) -> float:
 
 def written(obj: bpy.types.Object) -> np.ndarray:
     """Returns the offsets in the mesh."""
-    found = addon("scene.modifier").written_offsets(obj.data)
+    found = addon("scene.offsets").written(obj)
     return np.empty(0) if found is None else found[0]
 
 

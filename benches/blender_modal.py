@@ -86,12 +86,12 @@ def main() -> int:
 def shares(body, flesh) -> dict[str, float]:
     """Returns median seconds of the parts of a frame: native positions, offsets in object space, Blender's attributes."""
     frames = range(flesh.clip_start, flesh.clip_end + 1)
-    modifier = importlib.import_module(f"{MODULE}.scene.modifier")
+    stored = importlib.import_module(f"{MODULE}.scene.offsets")
     offsets = flesh.offsets(frames[0])
     calls = {
         "native deformer": lambda frame: flesh.clip.positions(frame - flesh.clip_start),
         "offsets from the skin in object space": flesh.offsets,
-        "write the attributes": lambda frame: modifier.write(body.data, offsets, frame),
+        "write the attributes": lambda frame: stored.write(body, offsets, frame),
     }
     return {name: median(call, frames) for name, call in calls.items()}
 

@@ -167,7 +167,8 @@ def velocity_remark(obj: bpy.types.Object) -> str:
     """Returns the remark on a mesh that takes no velocities along."""
     if VELOCITY in obj.data.attributes:
         return f"{describe(obj)} has an attribute “{VELOCITY}” already, which is exported as it is"
-    return f"{describe(obj)} is linked from another file, and leaves without velocities: make it local to add them"
+    remedy = "make it local" if obj.library is not None else "press Make Mesh Local"
+    return f"{describe(obj)} is linked from another file, and leaves without velocities: {remedy} to add them"
 
 
 def measure_velocities(objects: list[bpy.types.Object], scene, view_layer) -> Task:

@@ -9,7 +9,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..scene import animation, armature_actions, own_skin, reading, stack
+from ..scene import animation, armature_actions, libraries, own_skin, reading, stack
 from ..scene.key_curves import CurvePlace
 from .clip_plans import ClipPlan, is_foreign
 from .target import BakeRequest
@@ -42,6 +42,7 @@ def check_request(request: BakeRequest) -> None:
 
 def check_object(obj: bpy.types.Object) -> None:
     """Refuses a mesh that helper bones could not move as its flesh does."""
+    libraries.check_own_mesh(obj, "it takes no weights of other bones", "bake PC2 or MDD")
     name, modifier = describe(obj), own_modifier(obj)
     if obj.thew.made.keyframed:
         raise Refusal(f"{name} has keyframed flesh, which needs no skeleton: bake shape keys")

@@ -10,6 +10,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..scene import flesh_map, mesh
+from ..scene.libraries import check_own_mesh
 from ..scene.reading import armature_of, check_editable
 
 #: Name of the vertex group that a selection becomes.
@@ -29,6 +30,7 @@ def check(obj: bpy.types.Object | None, name: str) -> None:
 def begin(context, obj: bpy.types.Object, name: str) -> None:
     """Opens edit mode with the vertices of a region selected, none where it is new."""
     check_editable(obj)
+    check_own_mesh(obj, "its vertex groups cannot be changed", "draw the region in that file")
     group = obj.vertex_groups.get(name)
     inside = np.zeros(len(obj.data.vertices), bool)
     if group is not None:

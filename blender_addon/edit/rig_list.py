@@ -10,6 +10,7 @@ from ..rigs import drivers
 from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
 from ..saved.samples import quiet_edits
+from ..scene.libraries import check_own_entry
 from ..scene.own_skin import own_group_names, read_groups
 
 
@@ -26,6 +27,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
 
 def drop_rig(obj: bpy.types.Object, index: int) -> None:
     """Removes a rig. Keys and drivers of the others are kept."""
+    check_own_entry(obj, "rigs", index, "rig")
     drivers.update_paths(obj, lambda i: None if i == index else i - (i > index))
     obj.thew.rigs.remove(index)
     obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
@@ -34,6 +36,7 @@ def drop_rig(obj: bpy.types.Object, index: int) -> None:
 
 def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
     """Moves a rig within the list. Keys and drivers are kept."""
+    check_own_entry(obj, "rigs", min(start, end), "rig")
     order = list(range(len(obj.thew.rigs)))
     order.insert(end, order.pop(start))
     drivers.update_paths(obj, lambda i: order.index(i) if i < len(order) else i)

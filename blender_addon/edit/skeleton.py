@@ -11,10 +11,11 @@ from ..logic.names import describe
 from ..logic.skeleton_clicks import SkeletonClicks
 from ..logic.spaces import inverse
 from ..scene import binding
+from ..scene.libraries import check_own_bones, check_own_mesh
 from ..scene.limbs import new_armature
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.own_skin import own_bones
-from ..scene.reading import armature_of
+from ..scene.reading import armature_of, check_editable
 
 #: Distance from the mirror plane, as a share of the longest bone, up to which a bone's middle counts as in the plane.
 ON_PLANE = 0.02
@@ -58,6 +59,9 @@ def symmetrize(context: bpy.types.Context, obj: bpy.types.Object, direction: str
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no bones: click a skeleton first")
     if obj.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has flesh: remove it before its skeleton changes, and add it again")
+    check_editable(obj)
+    check_own_mesh(obj, "it takes no weights", "symmetrize the bones in that file")
+    check_own_bones(armature)
     before = len(armature.data.bones)
     side = 1.0 if direction == "POSITIVE_X" else -1.0
     name_sides(armature, side)

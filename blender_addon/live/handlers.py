@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event, Pose
 from ..rigs import anchors, rigging
-from ..saved import edit_callbacks, properties, rig_layouts
+from ..saved import edit_callbacks, overrides, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import pins as saved_pins
 from ..saved import rigs as saved_rigs
@@ -141,6 +141,8 @@ def after_update(scene, depsgraph):
     objects = fleshes.objects(scene)
     if not objects:
         return
+    for obj in objects:
+        overrides.follow(obj)  # its library may have been loaded again
     if depsgraph.id_type_updated("ACTION"):
         motion_edits.report_edited_curves(objects, depsgraph)
     updates.state.undone = False

@@ -17,7 +17,7 @@ from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved import bakes as saved_bakes
 from ..saved import restarts
-from ..scene import bakes, cache_files, flesh_map, groups, modifier, pins, poses, reading
+from ..scene import bakes, cache_files, flesh_map, groups, libraries, modifier, pins, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
 from . import building, contact, joint_simulation, keyframed, riding, rig_actions, session, skin, validity
@@ -288,11 +288,14 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
+    if remove_rigs:
+        libraries.check_own_entry(obj, "rigs", 0, "rig")
     if remove_baked_keys:
         bakes.remove(obj)
     if made.rides:
         return riding.dismount(obj)
     if made.keyframed:
+        libraries.check_own_mesh(obj, "its keyframed flesh cannot be removed", "remove it in that file")
         return keyframed.remove(obj)
     sentences = []
     if made.flesh:

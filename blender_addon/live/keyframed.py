@@ -21,6 +21,7 @@ from ..logic.tasks import Progress, Task, Work
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import MeshShapes
+from ..scene.libraries import owns_mesh
 from . import skin
 from .events import report_event
 from .registers import Register
@@ -44,7 +45,7 @@ class KeyframedState:
         return self.condition.mesh is Mesh.TOUCHED or self.condition.build is Build.FAILED
 
 
-register = Register(KeyframedState, lambda obj: obj.thew.made.keyframed)
+register = Register(KeyframedState, lambda obj: obj.thew.made.keyframed and owns_mesh(obj))
 
 
 def is_live(obj: bpy.types.Object) -> bool:
@@ -254,6 +255,7 @@ def bring_up_to_date(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 def check_keyframed(obj: bpy.types.Object | None) -> None:
     """Refuses an object without keyframed flesh."""
+    reading.check_editable(obj)
     reading.check_editable(obj)
     if not obj.thew.made.keyframed:
         raise Refusal(f"{describe(obj)} has no keyframed flesh: press Add Keyframed Flesh first")

@@ -11,7 +11,7 @@ import bpy
 
 from ..logic.states import Event, Mesh
 from ..logic.tasks import finish
-from ..scene import keyframe_shapes, modifier, poses, windows
+from ..scene import keyframe_shapes, offsets, poses, windows
 from . import keyframed, rendering, updates
 from .events import report_event
 from .keyframed import register as moving
@@ -116,9 +116,7 @@ def after_update(scene, depsgraph) -> None:
         if not keyframed.is_ready(obj, scene):
             if obj.session_uid not in muted_objects:
                 wait(obj)
-        elif (before != (known.plan, Mesh.READ) or modifier.written_offsets(obj.data) is None) and keyframed.can_show(
-            obj, known
-        ):
+        elif (before != (known.plan, Mesh.READ) or offsets.written(obj) is None) and keyframed.can_show(obj, known):
             keyframed.write(obj, known, scene)
 
 

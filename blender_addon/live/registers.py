@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 import bpy
 
+from ..saved import overrides
 from ..scene import reading
 
 Life = TypeVar("Life")
@@ -67,6 +68,7 @@ class Register(Generic[Life]):
         # The count alone misses an object that was deleted while another was made.
         if kept is None or self._count != len(bpy.data.objects) or not all(map(is_alive, kept)):
             self._count, self._scenes = len(bpy.data.objects), {}
+            overrides.follow_all()
             self._objects = kept = [
                 obj for obj in bpy.data.objects if obj.type == "MESH" and self.belongs(obj) and reading.is_own(obj)
             ]
@@ -76,7 +78,7 @@ class Register(Generic[Life]):
         """Returns the objects of a scene."""
         found = self.all_objects()
         if found and scene.session_uid not in self._scenes:
-            self._scenes[scene.session_uid] = [obj for obj in found if scene.objects.get(obj.name) == obj]
+            self._scenes[scene.session_uid] = [obj for obj in found if reading.is_in(obj, scene.objects)]
         return self._scenes.get(scene.session_uid, [])
 
 

@@ -7,10 +7,11 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ..logic.states import Switch
 from ..saved import bakes as saved_bakes
-from ..saved import rig_layouts
-from ..scene import cache_files, modifier
-from . import disk_cache, jobs, keyframed, registers, riding, session
+from ..saved import overrides, rig_layouts
+from ..scene import cache_files, modifier, offsets, override_backup
+from . import disk_cache, jobs, keyframed, registers, riding, session, skin
 from .keyframed import register as moving
 from .session import register as fleshes
 
@@ -21,14 +22,20 @@ _saved_offsets: dict[int, tuple[np.ndarray, float]] = {}
 @persistent
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
+    overrides.follow_all()
+    offsets.remove_unused()
     for obj in all_objects():
-        kept = None if obj.data.is_editmode else modifier.written_offsets(obj.data)
+        overrides.note_modifiers(obj)
+        override_backup.keep(obj)
+        kept = None if obj.data.is_editmode else offsets.written(obj)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept
     for obj in moving.all_objects():
         keyframed.hide(obj)
     for obj in fleshes.all_objects():
         session.hide(obj, fleshes.known_state(obj))
+        if is_refused(obj):
+            skin.switch(obj)  # what is refused today may be mended when the file is opened
         inside = obj.thew.cache == "FILE"
         content = disk_cache.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
@@ -42,11 +49,19 @@ def after_save(*_):
         content = disk_cache.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
+        if is_refused(obj):
+            jobs.apply_state(obj)
     for obj in all_objects():
         kept = _saved_offsets.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):
-            modifier.write(obj.data, *kept)
+            offsets.write(obj, *kept)
     _saved_offsets.clear()
+
+
+def is_refused(obj: bpy.types.Object) -> bool:
+    """Returns whether Thew has switched its modifier off, because the object cannot have flesh at the moment."""
+    flesh = fleshes.known_state(obj)
+    return flesh is not None and flesh.condition.switch is Switch.OFF
 
 
 def all_objects() -> list[bpy.types.Object]:
@@ -56,8 +71,13 @@ def all_objects() -> list[bpy.types.Object]:
 
 def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
+    restored = [obj for obj in bpy.data.objects if override_backup.restore(obj)]
+    if restored:
+        registers.look_again()
     for obj in fleshes.all_objects():
         session.hide(obj, None)
+        if offsets.is_held(obj) and len(obj.thew.bakes):
+            jobs.apply_state(obj)  # keys of a library's mesh come as its file has them
     for obj in moving.all_objects():
         keyframed.hide(obj)
     migrate_new_data()

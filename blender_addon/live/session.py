@@ -13,6 +13,8 @@ from ..logic.errors import sentence
 from ..logic.native import core
 from ..logic.states import Effect, Event
 from ..scene import modifier, reading
+from ..scene import offsets as stored
+from ..scene.offset_nodes import FRAME_TOLERANCE
 from ..scene.poses import Pose
 from . import riding, rig_actions, skin
 from .events import EFFECT_HANDLERS, report_event
@@ -74,17 +76,17 @@ def write(
 def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
     """Shows the plain skin of an object and its riders; a mesh shared with another object keeps that one's flesh."""
     riding.hide_all(obj)
-    if not reading.is_shared(obj.data):
+    if stored.is_held(obj) or not reading.is_shared(obj.data):
         skin.clear(obj, flesh)
 
 
 def visible_offsets(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
     """Returns the offsets in view at the scene's frame, float32[n, 3]; None where the view shows the plain skin."""
-    mine, kept = modifier.modifier_by_id(obj, obj.thew.made.modifier), modifier.written_offsets(obj.data)
+    mine, kept = modifier.modifier_by_id(obj, obj.thew.made.modifier), stored.written(obj)
     if mine is None or not mine.show_viewport or kept is None:
         return None
     offsets, frame = kept
-    return offsets if abs(frame - scene.frame_current_final) <= modifier.FRAME_TOLERANCE else None
+    return offsets if abs(frame - scene.frame_current_final) <= FRAME_TOLERANCE else None
 
 
 def show_again(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None) -> None:

@@ -10,28 +10,32 @@ from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..logic.states import Event
 from ..saved import bakes as saved_bakes
+from ..saved import overrides
 from ..saved.additions import reset
-from ..scene import bakes, modifier, stack
+from ..scene import bakes, modifier, override_backup, stack
+from ..scene import offsets as stored
 from . import registers
 from .events import Life, report_event
 
 
 def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
-    modifier.write(obj.data, offsets, frame)
-    report_event(obj, life, Event.WROTE)
-    obj.data.update_tag()
+    if not stored.has_place(obj):
+        modifier.adopt(obj)
+    stored.write(obj, offsets, frame)
+    if not stored.is_held(obj):
+        report_event(obj, life, Event.WROTE)
+    stored.update_tag(obj)
 
 
 def clear(obj: bpy.types.Object, life: Life | None) -> None:
     """Shows the plain skin."""
-    mesh = obj.data
-    if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
+    if obj.data.is_editmode or not stored.is_written(obj):
         return
-    modifier.remove_attributes(obj)
-    if life is not None:
+    stored.remove(obj)
+    if life is not None and not stored.is_held(obj):
         report_event(obj, life, Event.WROTE)
-    mesh.update_tag()
+    stored.update_tag(obj)
 
 
 def switch(obj: bpy.types.Object, can: bool = True) -> bool:
@@ -57,6 +61,7 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     if mine is not None:
         stack.set_switches(mine, live, live)
     bakes.show(obj, baked)
+    overrides.note_modifiers(obj)
     return live
 
 
@@ -70,6 +75,7 @@ def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
         bakes.show(obj, False)
         notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")
     modifier.remove(obj)
+    override_backup.forget(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     registers.forget(obj)
     return notes

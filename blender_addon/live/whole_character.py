@@ -53,7 +53,7 @@ class CharacterCast:
 
 def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
     """Returns whether a mesh is shown as a solid: hidden proxies and wire cages do not belong to the character."""
-    if view_layer.objects.get(obj.name) != obj or obj.hide_viewport:
+    if not reading.is_in(obj, view_layer.objects) or obj.hide_viewport:
         return False
     return obj.visible_get(view_layer=view_layer) and obj.display_type not in {"WIRE", "BOUNDS"}
 
@@ -74,7 +74,9 @@ def new_meshes(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.
     return [
         obj
         for obj in meshes_moved_by(armature, scene)
-        if is_seen(obj, view_layer) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
+        if reading.is_own(obj)
+        and is_seen(obj, view_layer)
+        and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
     ]
 
 

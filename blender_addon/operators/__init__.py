@@ -20,6 +20,7 @@ from . import (
     keyframed_list,
     keyframed_model,
     landmark,
+    library,
     limb_shape,
     limbs,
     mend,
@@ -48,7 +49,7 @@ from . import (
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, muscle,
     keyframed, keyframed_list, keyframed_model, limbs, pin, belt, follow, rig_copy, limb_shape, export_cache, wrinkles, twist,
-    hand_lattice, skeleton, sculpt, posed_mesh, region, landmark, diagnose, compare,
+    hand_lattice, skeleton, sculpt, posed_mesh, region, landmark, diagnose, compare, library,
 )  # fmt: skip
 
 #: All operators, by their names.

@@ -239,7 +239,11 @@ class THEW_OT_bake_as(bpy.types.Operator):
             return {"CANCELLED"}
         if obj is not None and obj.type == "MESH" and obj.library is None:
             remaking.choose(obj, {name: getattr(self, name) for name in remaking.CHOICES})
-        bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values(context))
+        try:
+            bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values(context))
+        except RuntimeError as error:  # what the operator reports as an error is raised here
+            self.report({"ERROR"}, str(error).strip().removeprefix("Error: "))
+            return {"CANCELLED"}
         return {"FINISHED"}
 
 

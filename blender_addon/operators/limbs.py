@@ -18,6 +18,7 @@ from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
+from ..scene.libraries import check_own_entry
 from .operator_bases import QuickJob, factor, fresh_property, option
 
 
@@ -59,6 +60,7 @@ class THEW_OT_limb_remove(QuickJob, bpy.types.Operator):
     def edit(self, _context, obj):
         limb = chosen_limb(obj)
         name = limb.name
+        check_own_entry(obj, "limbs", obj.thew.active_limb, "limb")
         obj.thew.limbs.remove(obj.thew.active_limb)
         obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
         unmark(obj)

@@ -15,6 +15,7 @@ from ..logic.sentences import plural
 from ..saved import pins as saved
 from ..saved.edit_callbacks import call_on_change, on_change
 from ..scene import pins as scene_pins
+from ..scene.libraries import check_own_entry
 from .operator_bases import QuickJob, fresh_property
 
 #: Size of a new Empty as a part of the longest side of the mesh.
@@ -153,6 +154,7 @@ def choose(context, obj: bpy.types.Object) -> None:
 
 def remove(obj, index: int) -> None:
     """Removes a pin with the keys of its influence; those of later pins move up."""
+    check_own_entry(obj, "pins", index, "pin")
     scene_pins.drop_curves(obj, index)
     obj.thew.pins.remove(index)
     obj.thew.active_pin = max(0, min(obj.thew.active_pin, len(obj.thew.pins) - 1))

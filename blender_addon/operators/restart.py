@@ -11,6 +11,7 @@ from ..live.session import register as fleshes
 from ..logic.sentences import frames_text
 from ..saved import restarts
 from ..saved.edit_callbacks import call_on_change
+from ..scene.libraries import check_own_entry
 from ..scene.reading import armature_of
 from .operator_bases import QuickJob, option
 
@@ -59,6 +60,10 @@ class THEW_OT_restart_remove(QuickJob, bpy.types.Operator):
 
     def edit(self, context, obj):
         found = fleshed_meshes(obj, context.scene)
+        for each in found:
+            for index, restart in enumerate(each.thew.restarts):
+                if restart.frame == self.frame:
+                    check_own_entry(each, "restarts", index, "restart")
         known = [each for each in found if restarts.drop(each.thew, self.frame)]
         if not known:
             return f"The flesh does not begin anew in frame {self.frame}."

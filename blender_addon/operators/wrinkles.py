@@ -4,7 +4,7 @@
 import bpy
 
 from ..logic.names import describe
-from ..scene import reading, wrinkles
+from ..scene import libraries, reading, wrinkles
 from .operator_bases import QuickJob
 
 
@@ -14,6 +14,7 @@ class THEW_OT_add_wrinkle_material(QuickJob, bpy.types.Operator):
 
     def edit(self, _context, obj):
         reading.check_editable(obj)
+        libraries.check_own_mesh(obj, "it takes no other materials", "add the material in that file")
         first = not len(obj.material_slots)
         material = wrinkles.add_material(obj)
         obj.thew.store_tension = True

@@ -21,6 +21,7 @@ from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..saved.samples import quiet_edits
 from ..scene.bone_marks import find_marked_bone, mark_bone, unmark_bones
+from ..scene.libraries import owns_mesh
 from ..scene.mesh import basis_positions, keep_active_attribute, numbers, triangles_of
 from ..scene.own_skin import used_bone_tokens
 from ..scene.reading import armature_of
@@ -149,7 +150,9 @@ def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def mark_face(mesh: bpy.types.Mesh, face: int) -> int:
-    """Returns the token of a face. A face without a token of its own gets one."""
+    """Returns the token of a face. A face without a token of its own gets one; 0 on a library's mesh, where its index has to do."""
+    if mesh.library is not None or mesh.override_library is not None:
+        return 0
     tokens = face_tokens(mesh)
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
         tokens[face] = tokens.max(initial=0) + 1
@@ -245,7 +248,7 @@ def unmark(obj: bpy.types.Object) -> None:
     """Removes the marks of bones and faces that no rig or limb of this file needs any more."""
     mesh, tokens = obj.data, {rig.face_token for rig in obj.thew.rigs if rig.face_token}
     attribute = mesh.attributes.get(FACE_MARK)
-    if attribute is not None and not tokens and not mesh.is_editmode:
+    if attribute is not None and not tokens and owns_mesh(obj) and not mesh.is_editmode:
         mesh.attributes.remove(attribute)
     armature = armature_of(obj)
     if armature is not None:

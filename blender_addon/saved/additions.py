@@ -14,6 +14,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import overrides
 from .choices import BAKE_SPACES
 from .edit_callbacks import record
 
@@ -27,6 +28,7 @@ class ThewMade(bpy.types.PropertyGroup):
     found: record(
         StringProperty, "Modifiers that Thew switched, as it found them: id:viewport:render, separated by blanks"
     )
+    added_modifiers: record(StringProperty, "Modifiers that were added to an override: id:name, one per line")
     found_active: record(IntProperty, "Persistent id of the modifier that was active")
     found_attribute: record(StringProperty, "Name of the attribute that was active")
     mesh_rest: record(FloatVectorProperty, "World matrix of the mesh at rest, by rows", size=16)
@@ -73,11 +75,12 @@ def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = Fals
     kept |= BAKE_PROPERTIES if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
-            if name not in {"rna_type", "name", "made"} | kept:
+            if name not in {"rna_type", "name", "made"} | kept and not overrides.has_entries(obj, group, name):
                 group.property_unset(name)
     if keep_bake or (keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs) or obj.thew.hand_lattice)):
         return
-    obj.thew.rigs.clear()
-    obj.thew.limbs.clear()
+    for name in ("rigs", "limbs"):
+        if not overrides.has_entries(obj, obj.thew, name):
+            getattr(obj.thew, name).clear()
     if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
         del obj["thew"]

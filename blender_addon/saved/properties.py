@@ -26,6 +26,7 @@ from ..logic.fine_detail import MAX_LEVELS
 from . import bakes as saved_bakes
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
+from . import overrides
 from . import pins as saved_pins
 from . import restarts as saved_restarts
 from . import retargeting as saved_retargeting
@@ -389,8 +390,11 @@ CLASSES = (
 
 def register() -> None:
     for cls in CLASSES:
+        overrides.make_overridable(cls)
         bpy.utils.register_class(cls)
-    bpy.types.Object.thew = PointerProperty(type=ThewSettings, name="Thew", description="Flesh on this object")
+    bpy.types.Object.thew = PointerProperty(
+        type=ThewSettings, name="Thew", description="Flesh on this object", override=overrides.OVERRIDABLE
+    )
 
 
 def unregister() -> None:

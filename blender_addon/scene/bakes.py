@@ -15,6 +15,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewBake
+from .libraries import check_own_entry
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def show(obj: bpy.types.Object, on: bool) -> None:
 
 
 def remove(obj: bpy.types.Object) -> None:
-    """Removes all bakes of an object."""
+    """Removes all bakes of an object; refused before any is, where the first ones are its library's."""
+    check_own_entry(obj, "bakes", 0, "bake")
     for bake in reversed(list(obj.thew.bakes)):
         remove_bake(obj, bake.name)
     obj.thew.made.shows_bake = False
@@ -75,6 +77,7 @@ def remove(obj: bpy.types.Object) -> None:
 def remove_bake(obj: bpy.types.Object, name: str) -> None:
     """Removes one bake and everything that was made for it; if it played, the last of the others is chosen."""
     bake = find(obj, name)
+    check_own_entry(obj, "bakes", obj.thew.bakes.find(bake.name), "bake")
     kind, played = kind_of(bake), bake.plays
     if kind is None:
         raise Refusal(

@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 
 from ..logic.skeleton_clicks import distance_weights
+from . import libraries
 from .mesh import basis_positions
 from .own_skin import own_bones
 
@@ -16,6 +17,7 @@ def bind(context: bpy.types.Context, obj: bpy.types.Object, armature: bpy.types.
 
     The mesh becomes the active object. Blender gives no weights where faces are doubled or lie inside others.
     """
+    libraries.check_own_mesh(obj, "it takes no weights", "bind it in that file")
     for other in context.view_layer.objects:
         other.select_set(other in (obj, armature))
     context.view_layer.objects.active = armature

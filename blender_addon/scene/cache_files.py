@@ -66,7 +66,7 @@ def pack(obj: bpy.types.Object, content: bytes | None) -> None:
     made = obj.thew.made
     if made.cache is not None:
         image, made.cache = made.cache, None
-        if not image.users:
+        if not image.users and image.library is None:
             bpy.data.images.remove(image)
     if content is not None:
         image = bpy.data.images.new(f"Thew {obj.name}", 1, 1)

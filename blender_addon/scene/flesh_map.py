@@ -17,6 +17,7 @@ import numpy as np
 
 from ..logic import flesh_map as maps
 from ..logic.errors import Refusal
+from . import libraries
 
 FLESH, STIFFNESS, RIGID = "Flesh", "Stiffness", "Rigid"
 #: All maps.
@@ -160,7 +161,7 @@ def write(obj: bpy.types.Object, name: str, values: np.ndarray) -> None:
 
 def fill(obj: bpy.types.Object, armature: bpy.types.Object, automatic: np.ndarray) -> bool:
     """Fills the group Flesh with the automatic map [n], unless the artist has painted it; returns whether it holds that map."""
-    if is_bone(armature, FLESH) or not is_automatic(obj):
+    if is_bone(armature, FLESH) or not libraries.owns_mesh(obj) or not is_automatic(obj):
         return False
     values = np.clip(automatic, 0.0, 1.0).astype(np.float32)
     known = digest(values)
@@ -186,7 +187,8 @@ def is_filled(obj: bpy.types.Object, values: np.ndarray) -> bool:
 
 
 def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) -> None:
-    """Refuses a map whose name is that of a bone."""
+    """Refuses a map whose name is that of a bone, and one of a library."""
+    libraries.check_own_mesh(obj, "its maps cannot be painted", "paint them in that file")
     if is_bone(armature, name):
         raise Refusal(
             f"“{armature.name}” has a bone “{name}”, so that vertex group of “{obj.name}” holds the bone's weights: "
@@ -197,7 +199,7 @@ def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, na
 def remove_unpainted(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
     """Removes the maps that nobody painted; returns a sentence without full stop for each map that is kept."""
     kept = []
-    for name in MAPS:
+    for name in MAPS if libraries.owns_mesh(obj) else ():
         group = obj.vertex_groups.get(name)
         if group is None or is_bone(armature, name):
             continue

@@ -16,7 +16,7 @@ from ..logic.names import describe
 from ..logic.spaces import is_singular
 from ..saved import validation
 from ..saved.timing import curve_rate
-from . import keyframe_times, reading
+from . import keyframe_times, libraries, reading
 from .mesh import basis_positions, key_positions, triangles_of
 from .own_skin import read_groups
 
@@ -27,6 +27,7 @@ WEIGHT_THRESHOLD = 0.5
 def check_mesh(obj: bpy.types.Object | None) -> None:
     """Refuses an object that cannot have keyframed flesh."""
     reading.check_editable(obj)
+    libraries.check_own_mesh(obj, "its shape keys cannot move it", "add Keyframed Flesh in that file")
     name, mesh, made = describe(obj), obj.data, obj.thew.made
     if made.flesh or made.rides:
         what = "has flesh that its bones drag along" if made.flesh else "rides on a body"

@@ -10,7 +10,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import inverse, transform
 from ..saved.limbs import ThewLimb
-from . import own_frame
+from . import libraries, own_frame
 from .bone_marks import find_marked_bone, mark_bone
 from .character import Character, read_character, world_matrix
 from .mesh import keep_active_attribute
@@ -118,6 +118,7 @@ def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
 
 def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
     """Writes values [n] into point attributes of the mesh, made where missing; the active one stays active."""
+    libraries.check_own_mesh(obj, "it takes no attributes", "let Thew do this in that file")
     attributes = obj.data.attributes
     with keep_active_attribute(obj.data):
         for name, array in values.items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The deformer: a Geometry Nodes modifier right behind the Armature modifier, which stays as the artist has it.
 
-It adds the attribute `thew_offset` (object space) to every vertex, if the attribute `thew_frame` names the evaluated frame. At
-other frames the plain skin shows: in a file just opened, a character linked from another file, a render that could not be served.
+It adds the stored offset (`offsets`, object space) to every vertex, if that belongs to the evaluated frame. At other frames the plain
+skin shows: in a file just opened, a character linked from another file, a render that could not be served.
 
 Modifiers are identified by their persistent ids, so that renaming and moving them is harmless. One node tree, made here, serves
 every object of a file.
@@ -11,20 +11,16 @@ every object of a file.
 from __future__ import annotations
 
 import bpy
-import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import tension_nodes
-from .mesh import keep_active_attribute, numbers
+from ..saved import overrides
+from . import offset_nodes, offsets, tension_nodes
+from .libraries import is_local_modifier
+from .offset_nodes import FRAME
 from .reading import armature_modifier
 from .stack import chain_end, modifier_by_id, noted_ids, restore, set_switches
 
-OFFSET = "thew_offset"
-FRAME = "thew_frame"
-ATTRIBUTES = (OFFSET, FRAME)
-#: Attributes of earlier versions: the shape itself, in place of the Armature modifier, and helpers that let shape keys show.
-FORMER_ATTRIBUTES = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
 NAME = "Thew"
 #: Custom property of the node trees made here; its value is the version of their layout.
 TREE_MARK = "thew_tree"
@@ -33,8 +29,6 @@ TREE_LAYOUT = 4
 FIRST_PLACED_LAYOUT = 3
 #: Layout of trees for riders; from 100 on, to tell them apart.
 RIDER_LAYOUT = 104
-#: Frames nearer than this are one. Blender merges keyframes that are as near.
-FRAME_TOLERANCE = 0.01
 
 
 # Thew's own modifier ------------------------------------------------------------------------------------------------
@@ -42,8 +36,8 @@ FRAME_TOLERANCE = 0.01
 
 def ensure_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     """Returns Thew's modifier, made last in the stack where the object has none."""
-    made = obj.thew.made
-    if modifier_by_id(obj, made.modifier) is None:
+    made, known = obj.thew.made, modifier_by_id(obj, obj.thew.made.modifier)
+    if known is None or not is_local_modifier(obj, known):
         active = obj.modifiers.active
         made.found_active = active.persistent_uid if active else 0
         made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
@@ -52,7 +46,8 @@ def ensure_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def set_up(modifier: bpy.types.Modifier, body: bpy.types.Object | None = None) -> None:
     """Gives Thew's modifier its node tree, folded and out of the way of edit mode; `body`: see `insert`."""
-    modifier.node_group = tree(body, modifier.id_data.thew.store_tension)
+    obj = modifier.id_data
+    modifier.node_group = tree(body, obj.thew.store_tension, offsets.is_held(obj))
     modifier.show_expanded = False
     modifier.show_in_editmode = False
 
@@ -65,11 +60,22 @@ def insert(
     `body`: the body that the object rides on; only then `after` may be None, and the modifier stands last.
     """
     made = obj.thew.made
+    overrides.make_editable(obj)
     made.armature_modifier = after.persistent_uid if after is not None else 0
     set_up(ensure_modifier(obj), body)
     if after is not None:
         _place_behind(obj, made.modifier, chain_end(obj, modifier_by_id(obj, made.armature_modifier)).persistent_uid)
+    elif offsets.is_held(obj):
+        # A holder has a point for each vertex of the mesh itself: modifiers that add more come behind.
+        obj.modifiers.move(_index(obj, made.modifier), 0)
+    overrides.note_modifiers(obj)
     return modifier_by_id(obj, made.modifier)
+
+
+def adopt(obj: bpy.types.Object) -> None:
+    """Gives an override of a character with flesh a modifier of its own: the library's reads attributes of the library's mesh."""
+    body = obj.thew.body if obj.thew.made.rides else None
+    insert(obj, armature_modifier(obj), body)
 
 
 def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
@@ -175,13 +181,14 @@ def migrate(obj: bpy.types.Object) -> None:
     if found is not None:
         restore(obj, found.persistent_uid)
         insert(obj, modifier_by_id(obj, obj.thew.made.armature_modifier))
-    remove_attributes(obj)
+    offsets.remove(obj)
     _remove_unused_trees()
 
 
 def remove(obj: bpy.types.Object) -> None:
     """Removes Thew's modifier, its copies and attributes, and restores every switched modifier."""
     made = obj.thew.made
+    offsets.forget_holder(obj)
     for modifier in thew_modifiers(obj):
         obj.modifiers.remove(modifier)
     for uid in noted_ids(obj):
@@ -189,16 +196,17 @@ def remove(obj: bpy.types.Object) -> None:
     active = modifier_by_id(obj, made.found_active)
     if active is not None:
         obj.modifiers.active = active
-    remove_attributes(obj)
+    offsets.remove(obj)
     _remove_unused_trees()
 
 
 def thew_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies."""
-    made = obj.thew.made
-    return [
-        m for m in obj.modifiers if m.persistent_uid == made.modifier or (m.type == "NODES" and is_tree(m.node_group))
-    ]
+    """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies.
+
+    Those of an override's library are left out: they cannot be removed, and read attributes that no library's mesh has.
+    """
+    uid, own = obj.thew.made.modifier, (m for m in obj.modifiers if is_local_modifier(obj, m))
+    return [m for m in own if m.persistent_uid == uid or (m.type == "NODES" and is_tree(m.node_group))]
 
 
 def note_modifier(obj: bpy.types.Object) -> None:
@@ -221,10 +229,17 @@ def renew_tree(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> N
     mine = modifier_by_id(obj, obj.thew.made.modifier)
     if mine is None or mine.type != "NODES":
         return
-    old, new = mine.node_group, tree(body, obj.thew.store_tension)
+    if not is_local_modifier(obj, mine):
+        return
+    old, new = mine.node_group, tree(body, obj.thew.store_tension, offsets.is_held(obj))
     if old == new:
         return
+    if not offsets.is_held(obj):
+        offsets.forget_holder(obj)
+    kept = offsets.holder_of(obj)
     mine.node_group = new
+    if kept is not None and offset_nodes.holder_input(new):
+        offset_nodes.set_input_object(mine, offset_nodes.holder_input(new), kept)
     # An unmarked tree in our modifier is ours too, unless it has an artist's name.
     unmarked = old is not None and TREE_MARK not in old.keys() and old.name.split(".")[0] == NAME
     if unmarked and old.users == 0 and old.library is None:
@@ -237,18 +252,19 @@ def _remove_unused_trees() -> None:
         bpy.data.node_groups.remove(group)
 
 
-def tree(body: bpy.types.Object | None = None, tension: bool = False) -> bpy.types.NodeTree:
-    """Returns the node tree, made if the file has none; `body`: the tree for its riders; `tension`: it stores the tension."""
-    layout = layout_of(body, tension)
+def tree(body: bpy.types.Object | None = None, tension: bool = False, held: bool = False) -> bpy.types.NodeTree:
+    """Returns the node tree, made if the file has none; its variants: see `make_tree`."""
+    layout = layout_of(body, tension, held)
     for group in bpy.data.node_groups:
         if group.get(TREE_MARK) == layout and group.library is None and (body is None or ridden_body(group) == body):
             return group
-    return make_tree(body, tension)
+    return make_tree(body, tension, held)
 
 
-def layout_of(body: bpy.types.Object | None, tension: bool) -> int:
+def layout_of(body: bpy.types.Object | None, tension: bool, held: bool = False) -> int:
     """Returns the version of the layout of a tree."""
-    return (TREE_LAYOUT if body is None else RIDER_LAYOUT) + (tension_nodes.TENSION_LAYOUT if tension else 0)
+    layout = TREE_LAYOUT if body is None else RIDER_LAYOUT
+    return layout + tension * tension_nodes.TENSION_LAYOUT + held * offset_nodes.HOLDER_LAYOUT
 
 
 def ridden_body(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
@@ -261,14 +277,17 @@ def ridden_body(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
 BODY_NODE = "Body"
 
 
-def make_tree(body: bpy.types.Object | None = None, tension: bool = False) -> bpy.types.NodeTree:
+def make_tree(body: bpy.types.Object | None = None, tension: bool = False, held: bool = False) -> bpy.types.NodeTree:
     """Builds a node tree that moves every vertex by its offset, if that belongs to this frame.
 
     `body`: offsets are in the object space of that object, wherever both stand at the moment. `tension`: it stores the tension.
+    `held`: the offsets are in a holder, an input of the tree.
     """
     group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
-    group[TREE_MARK] = layout_of(body, tension)
+    group[TREE_MARK] = layout_of(body, tension, held)
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
+    if held:
+        offset_nodes.add_holder_input(group)
     group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     nodes, links = group.nodes, group.links
 
@@ -277,27 +296,12 @@ def make_tree(body: bpy.types.Object | None = None, tension: bool = False) -> bp
         node.location = (x, y)
         return node
 
-    def attribute(name: str, kind: str, x: float, y: float):
-        node = place("GeometryNodeInputNamedAttribute", x, y)
-        node.data_type = kind
-        node.inputs["Name"].default_value = name
-        return node
-
     source, sink = place("NodeGroupInput", 0, 200), place("NodeGroupOutput", 650, 100)
-    offset, frame = attribute(OFFSET, "FLOAT_VECTOR", 0, -300), attribute(FRAME, "FLOAT", -400, -100)
-    now = place("GeometryNodeInputSceneTime", -400, 50)
-    same, both = place("FunctionNodeCompare", -200, 0), place("FunctionNodeBooleanMath", 0, 0)
-    same.data_type, same.operation, both.operation = "FLOAT", "EQUAL", "AND"
     move = place("GeometryNodeSetPosition", 300, 100)
-    links.new(now.outputs["Frame"], same.inputs[0])
-    links.new(frame.outputs["Attribute"], same.inputs[1])
-    same.inputs["Epsilon"].default_value = FRAME_TOLERANCE
-    links.new(same.outputs[0], both.inputs[0])
-    links.new(frame.outputs["Exists"], both.inputs[1])
+    vector, is_current = offset_nodes.offset_sockets(group, source, held)
     plain = tension_nodes.store_plain(group, source.outputs[0]) if tension else source.outputs[0]
     links.new(plain, move.inputs["Geometry"])
-    links.new(both.outputs[0], move.inputs["Selection"])
-    vector = offset.outputs["Attribute"]
+    links.new(is_current, move.inputs["Selection"])
     if body is not None:
         space, turn = place("GeometryNodeObjectInfo", 0, -500), place("FunctionNodeTransformDirection", 200, -300)
         space.name, space.transform_space = BODY_NODE, "RELATIVE"
@@ -313,34 +317,3 @@ def make_tree(body: bpy.types.Object | None = None, tension: bool = False) -> bp
     links.new(shown, used.inputs["Geometry"])
     links.new(used.outputs["Geometry"], sink.inputs[0])
     return group
-
-
-# its attributes -----------------------------------------------------------------------------------------------------
-
-
-def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
-    """Writes the vertices' offsets (float32[n, 3], object space) for a frame, as Scene Time counts it."""
-    for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
-        if name not in mesh.attributes:
-            with keep_active_attribute(mesh):
-                mesh.attributes.new(name, kind, "POINT")
-    mesh.attributes[OFFSET].data.foreach_set("vector", np.ascontiguousarray(offsets, dtype=np.float32).ravel())
-    mesh.attributes[FRAME].data.foreach_set("value", np.full(len(offsets), frame, dtype=np.float32))
-
-
-def written_offsets(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
-    """Returns the offsets float32[n, 3] in the mesh, and their frame; None where it has none."""
-    offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
-    if offset is None or frame is None or not len(offset.data):
-        return None
-    return numbers(offset.data, "vector", 3), float(frame.data[0].value)
-
-
-def remove_attributes(obj: bpy.types.Object) -> None:
-    """Removes every attribute with which Thew shows flesh."""
-    attributes = obj.data.attributes
-    with keep_active_attribute(obj.data, obj.thew.made.found_attribute):
-        for name in (*ATTRIBUTES, *FORMER_ATTRIBUTES):
-            attribute = attributes.get(name)
-            if attribute is not None:
-                attributes.remove(attribute)

@@ -13,7 +13,8 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import animation, reading, stack, tension_nodes
+from . import animation, libraries, reading, stack, tension_nodes
+from .libraries import owns_mesh
 
 #: Modifiers that may make or remove vertices: refused before the Armature modifier.
 REBUILDING_MODIFIERS = {
@@ -85,9 +86,13 @@ def is_shared(mesh: bpy.types.Mesh) -> bool:
 
 
 def check_unshared(obj: bpy.types.Object, would: str) -> None:
-    """Refuses an object whose mesh another one has, too; `would`: what would happen to that."""
+    """Refuses an object whose mesh another one has, too; `would`: what would happen to that. A library's mesh is never changed."""
     mesh = obj.data
-    others = (other for other in bpy.data.objects if other.data == mesh and other != obj) if is_shared(mesh) else ()
+    others = (
+        (other for other in bpy.data.objects if other.data == mesh and other != obj)
+        if owns_mesh(obj) and is_shared(mesh)
+        else ()
+    )
     for other in others:
         raise Refusal(
             f"{describe(obj)} shares its mesh with {describe(other)}, which would {would}: "
@@ -138,9 +143,9 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
     if len(obj.vertex_groups) == 0:
         raise Refusal(f"{name} has no vertex groups: give it weights (parent with automatic weights, or paint them)")
     for member in (obj, armature):
-        if view_layer.objects.get(member.name) != member:
+        if not is_in(member, view_layer.objects):
             view_layer.update()  # it may just have been linked
-        if view_layer.objects.get(member.name) != member:
+        if not is_in(member, view_layer.objects):
             raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
     if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
         raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
@@ -196,9 +201,9 @@ def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collecti
 
 def is_enabled(other, layer: bpy.types.ViewLayer, collections: list[bpy.types.Collection]) -> bool:
     """Returns whether an object takes part in the simulations of a view layer, by Blender's own rules."""
-    if other.hide_viewport or layer.objects.get(other.name) != other:
+    if other.hide_viewport or not is_in(other, layer.objects):
         return False
-    return any(collection.objects.get(other.name) == other for collection in collections)
+    return any(is_in(other, collection.objects) for collection in collections)
 
 
 def check_editable(obj: bpy.types.Object | None) -> None:
@@ -206,28 +211,27 @@ def check_editable(obj: bpy.types.Object | None) -> None:
     if obj is None:
         raise Refusal("Nothing is active: select the skinned mesh")
     name = describe(obj)
+    if libraries.is_instance(obj):
+        raise Refusal(libraries.instance_text(obj))
     if obj.type != "MESH":
         kind = obj.type.replace("_", " ").lower()
         article = "an" if kind[0] in "aeiou" else "a"
         raise Refusal(f"{name} is {article} {kind}, not a mesh: select the skinned mesh")
-    if obj.library is not None or obj.data.library is not None:
-        raise Refusal(
-            f"{name} is linked from another file, where its mesh cannot be changed from here: make it local "
-            "(Object > Relations > Make Local > Selected Objects and Data), or add the flesh in the file it comes from"
-        )
-    if obj.override_library is not None or obj.data.override_library is not None:
-        raise Refusal(
-            f"{name} is a library override, whose shape keys and attributes vanish on reload: make it local "
-            "(Object > Relations > Make Local > Selected Objects and Data), or add the flesh in the file it comes from"
-        )
+    if obj.library is not None:
+        raise Refusal(libraries.linked_text(obj))
     if obj.mode == "EDIT" or obj.data.is_editmode:
         raise Refusal(f"{name} is in edit mode: press Tab to leave it first")
 
 
 def is_own(obj: bpy.types.Object) -> bool:
-    """Returns whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
-    ids = (obj, obj.data)
-    return all(each.library is None and each.override_library is None for each in ids)
+    """Returns whether the object belongs to this file, if only as an override; a linked one shows what it was saved with."""
+    return obj.library is None
+
+
+def is_in(obj: bpy.types.Object, objects) -> bool:
+    """Returns whether an object is among those of a scene or view layer, where one of a library may have the same name."""
+    found = objects.get(obj.name)
+    return found == obj or (found is not None and any(each == obj for each in objects))
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bpy
 
 from . import tension_nodes
-from .modifier import FRAME_TOLERANCE
+from .offset_nodes import FRAME_TOLERANCE
 
 #: Custom property of the groups made here; its value is the version of their layout.
 GROUP_MARK, GROUP_LAYOUT = "thew_texture", 1

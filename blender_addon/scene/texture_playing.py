@@ -13,7 +13,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe, free_name
 from ..saved import bakes as saved_bakes
 from ..saved import timing
-from . import bake_files, key_playing, modifier, poses, texture_nodes
+from . import bake_files, key_playing, libraries, modifier, poses, texture_nodes
 from .mesh import numbers
 from .stack import modifier_by_id, set_switches
 
@@ -133,6 +133,7 @@ def follow(obj: bpy.types.Object) -> None:
 
 def check_layers(obj: bpy.types.Object) -> None:
     """Refuses a mesh with no room for a UV layer."""
+    libraries.check_own_mesh(obj, "it takes no UV map for the texture", "bake PC2 or MDD")
     ours = any(clip.layer in obj.data.uv_layers for bake in obj.thew.bakes for clip in bake.clips if clip.layer)
     if len(obj.data.uv_layers) >= MAX_LAYERS and not ours:
         raise Refusal(f"{describe(obj)} has {MAX_LAYERS} UV maps, as many as Blender takes: remove one first")

@@ -18,7 +18,7 @@ from ..logic.keys import CurvePoints
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
 from ..saved import timing
-from . import animation, key_curves, key_tracks
+from . import animation, key_curves, key_tracks, libraries
 from .animation import disturbance
 from .key_curves import NewPlace, drop_curves, drop_place, place_of, places_of, write_curves
 from .mesh import key_positions
@@ -79,6 +79,7 @@ def silence_curves(obj: bpy.types.Object, names: Iterable[str], silent: bool, sh
 
 def check_bakeable(obj: bpy.types.Object) -> None:
     """Refuses an object on which a bake could not be played."""
+    libraries.check_own_mesh(obj, "it takes no shape keys", "bake PC2 or MDD, which need none")
     if obj.show_only_shape_key:
         raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
     keys = obj.data.shape_keys

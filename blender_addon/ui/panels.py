@@ -21,6 +21,7 @@ from ..logic.health import cost, former_bake_health, health, method_cost, neighb
 from ..logic.sentences import join_words, modal_lines, modal_notes, plural
 from ..scene import bakes, cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier, armature_of, idle_armature_modifier, idle_armature_text
+from . import library_panel
 from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
@@ -301,6 +302,7 @@ def draw_modal(box, obj, width: int) -> None:
 
 def draw_details(layout, context, obj, width: int) -> None:
     """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
+    library_panel.draw_mesh_owner(layout, obj, width)
     draw_riders(layout, context, obj, width)
     plain = [f"“{other.name}”" for other in whole_character.possible_riders(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
@@ -327,8 +329,7 @@ class MainPanel:
 
     @classmethod
     def poll(cls, context):
-        obj = target.target_mesh(context)
-        return obj is not None and obj.type == "MESH"
+        return library_panel.is_shown(target.target_mesh(context))
 
     def draw(self, context):
         layout, obj = self.layout, target.target_mesh(context)
@@ -342,6 +343,8 @@ class MainPanel:
             return
         draw_target(layout, context, obj)
         width = letters_per_line(context)
+        if library_panel.draw_linked(layout, obj, width):
+            return
         if obj.thew.made.rides:
             draw_rider(layout, obj, context.scene, width)
             return

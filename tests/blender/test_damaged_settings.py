@@ -104,6 +104,6 @@ def test_remove_forged_bookkeeping(body, tmp_path, name, value):
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert not body.thew.made.flesh
     assert not [m for m in body.modifiers if m.type == "NODES"] or name == "modifier"
-    assert not [a.name for a in body.data.attributes if a.name in part("scene.modifier").ATTRIBUTES]
+    assert not [a.name for a in body.data.attributes if a.name in part("scene.offsets").ATTRIBUTES]
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert np.isfinite(play(body, (1, 5, 9))).all()

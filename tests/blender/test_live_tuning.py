@@ -412,9 +412,9 @@ def test_hidden_character_left_alone(tuned, in_window, scene, monkeypatch):
     b.hide_set(True)
     bpy.context.view_layer.update()
     looked = []
-    modifier = part("scene.modifier")
-    write = modifier.write
-    monkeypatch.setattr(modifier, "write", lambda mesh, *rest: looked.append(mesh.name) or write(mesh, *rest))
+    offsets = part("scene.offsets")
+    write = offsets.write
+    monkeypatch.setattr(offsets, "write", lambda obj, *rest: looked.append(obj.name) or write(obj, *rest))
     b.thew.settling = 1.5
     for frame in (3, 4, 5):
         scene.frame_set(frame)

@@ -54,17 +54,17 @@ def free_handlers():
 @contextmanager
 def guard_writes():
     """Checks that only the main thread writes within the block."""
-    modifier, write = part("scene.modifier"), part("scene.modifier").write
+    offsets, write = part("scene.offsets"), part("scene.offsets").write
 
     def guarded_write(*args):
         assert threading.current_thread() is threading.main_thread()
         write(*args)
 
-    modifier.write = guarded_write
+    offsets.write = guarded_write
     try:
         yield
     finally:
-        modifier.write = write
+        offsets.write = write
 
 
 def test_render_thread_matches_playback(scene, window):

@@ -1,0 +1,519 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests libraries whose characters have flesh already, and libraries that change, vanish or come back under a shot."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import bpy
+import numpy as np
+import pytest
+from conftest import FAST, data_folder
+from helpers import activate, add_rig, curve_keys, evaluated_positions, make_character, part, play, refusal, size_of
+from linking import COLLECTION, digest, holders, local, open_shot, override, reopen, write_library
+from test_riders import shirt_of
+from ticking import tick
+
+from assets import characters as own
+
+FRAMES = (1, 5, 9, 14)
+
+
+def soften(objects) -> None:
+    """Gives the character of a library settings of its own."""
+    objects[0].thew.softness = 0.8
+
+
+def with_rig(objects) -> None:
+    """Gives the character of a library a rig and a pin."""
+    soften(objects)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    add_rig(objects[0]).strength = 0.03
+
+
+@pytest.fixture
+def fleshed_library(scene, tmp_path):
+    """Writes a library with a soft character with flesh and a rig; its file must be as it was at the end."""
+    path = write_library(tmp_path / "library.blend", edit=with_rig)
+    known = digest(path)
+    yield path
+    assert digest(path) == known
+
+
+def change(library, edit) -> None:
+    """Changes the character of a library in its own file by `edit(mesh, armature)`, then opens the shot again."""
+    shot = bpy.data.filepath
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    edit(local("Body"), local("Rig"))
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=shot)
+
+
+# libraries with flesh ---------------------------------------------------------------------------------------------------
+
+
+def test_library_settings_are_defaults(fleshed_library, tmp_path):
+    """An override of a character with flesh moves at once with the library's settings and rigs, and may have others."""
+    bpy.ops.wm.open_mainfile(filepath=str(fleshed_library))
+    live = play(local("Body"), FRAMES)
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(fleshed_library)
+    assert round(body.thew.softness, 6) == 0.8 and len(body.thew.rigs) == 1
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+    body.thew.softness = 0.2
+    firm = play(body, FRAMES)
+    assert np.abs(firm - live).max() > 1e-3
+    (body,) = reopen("Body")
+    assert round(body.thew.softness, 6) == 0.2
+    np.testing.assert_allclose(play(body, FRAMES), firm, atol=1e-6)
+    activate(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    plain = play(body, FRAMES)
+    (body,) = reopen("Body")
+    assert not body.thew.made.flesh and not holders()
+    np.testing.assert_array_equal(play(body, FRAMES), plain)
+    assert np.abs(plain - firm).max() > 1e-3
+
+
+def test_library_lists_only_grow(fleshed_library, tmp_path):
+    """An override changes the library's rigs and adds its own; to remove or move the library's is refused, because they would return."""
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(fleshed_library)
+    play(body, (1,))
+    add_rig(body).name = "Mine"
+    body.thew.rigs[0].strength = 0.01
+    body.thew.active_rig = 0
+    activate(body)
+    text = refusal(bpy.ops.thew.rig_remove)
+    assert "belongs to “library.blend”" in text and "switch it off" in text and len(body.thew.rigs) == 2
+    body.thew.rigs[0].enabled = False
+    (body,) = reopen("Body")
+    assert [rig.enabled for rig in body.thew.rigs] == [False, True] and body.thew.rigs[1].name == "Mine"
+    assert abs(body.thew.rigs[0].strength - 0.01) < 1e-7
+    body.thew.active_rig = 1
+    activate(body)
+    assert bpy.ops.thew.rig_remove() == {"FINISHED"}
+    (body,) = reopen("Body")
+    assert len(body.thew.rigs) == 1
+
+
+def test_library_settings_arrive(scene, tmp_path):
+    """What the library changes arrives in the shot, except where the shot has a setting of its own."""
+    library = write_library(tmp_path / "library.blend", flesh=True)
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    body.thew.reach = 0.3
+    bpy.ops.wm.save_mainfile()
+
+    def edit(mesh, _armature):
+        mesh.thew.softness, mesh.thew.reach = 0.9, 0.1
+
+    change(library, edit)
+    assert round(local("Body").thew.softness, 6) == 0.9 and round(local("Body").thew.reach, 6) == 0.3
+
+
+def test_library_riders_ride(scene, tmp_path):
+    """Clothes that ride on flesh in the library ride in the shot at once, and after a reload."""
+
+    def dress():
+        mesh, armature = make_character()
+        return mesh, armature, shirt_of(mesh, lambda p: 0.4 < p.z < 1.2, 0.02)
+
+    library = write_library(tmp_path / "library.blend", dress, flesh=True)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    known = [play(local(name), FRAMES) for name in ("Body", "Shirt")]
+    open_shot(tmp_path / "shot.blend")
+    override(library)
+    for _ in range(2):
+        assert local("Shirt").thew.body == local("Body")
+        for name, shapes in zip(("Body", "Shirt"), known, strict=True):
+            np.testing.assert_allclose(play(local(name), FRAMES), shapes, atol=2e-6)
+        reopen()
+
+
+def test_library_maps_used(scene, tmp_path):
+    """A map that was painted in the library acts in the shot as it does there."""
+
+    def paint(objects):
+        assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+        assert bpy.ops.thew.flesh_preset(part="BELLY") == {"FINISHED"}
+
+    library = write_library(tmp_path / "library.blend", edit=paint)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    painted = play(local("Body"), FRAMES)
+    assert bpy.ops.thew.flesh_automatic() == {"FINISHED"}
+    assert np.abs(play(local("Body"), FRAMES) - painted).max() > 1e-3
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    np.testing.assert_allclose(play(body, FRAMES), painted, atol=1e-6)
+
+
+def test_library_rig_keyed(fleshed_library, tmp_path):
+    """A rig of the library is keyed in the shot, and its keys are kept."""
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(fleshed_library)
+    still = play(body, FRAMES)
+    curve_keys(body.thew.rigs[0], (1, 0.0), (9, 3.0))
+    keyed = play(body, FRAMES)
+    assert np.abs(keyed - still).max() > 1e-3
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), keyed, atol=1e-6)
+
+
+def with_keys(objects) -> None:
+    """Gives the character of a library a shape key, half shown, and a bake of shape keys that plays."""
+    objects[0].shape_key_add(name="Basis")
+    key = objects[0].shape_key_add(name="Smile")
+    for point in key.data:
+        point.co.y *= 1.2
+    key.value = 0.5
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.bake(target="SHAPE_KEYS") == {"FINISHED"}
+
+
+def test_library_bake_and_live(scene, tmp_path):
+    """An override plays its library's bake, or lives instead, and keeps the choice; the library's bake is not removed from here."""
+    library = write_library(tmp_path / "library.blend", edit=with_keys)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    known = play(local("Body"), FRAMES)
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    assert body.thew.made.shows_bake
+    np.testing.assert_allclose(play(body, FRAMES), known, atol=1e-5)
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    for _ in range(2):
+        np.testing.assert_allclose(play(body, FRAMES), known, atol=1e-5)
+        (body,) = reopen("Body")
+        assert not body.thew.made.shows_bake
+    activate(body)
+    for operator, options in ((bpy.ops.thew.bake_remove, {}), (bpy.ops.thew.remove, {"remove_baked_keys": True})):
+        assert "belongs to “library.blend” and would come back" in refusal(operator, **options)
+    assert body.thew.made.flesh and len(body.thew.bakes) == 1
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    (body,) = reopen("Body")
+    assert not body.thew.made.flesh
+
+
+def test_append_of_library_character(fleshed_library, tmp_path):
+    """An appended character is local, moves as in its file, and has its offsets in its own mesh."""
+    bpy.ops.wm.open_mainfile(filepath=str(fleshed_library))
+    live = play(local("Body"), FRAMES)
+    open_shot(tmp_path / "shot.blend")
+    with bpy.data.libraries.load(str(fleshed_library), link=False) as (_, wanted):
+        wanted.collections = [COLLECTION]
+    bpy.context.scene.collection.children.link(wanted.collections[0])
+    np.testing.assert_allclose(play(local("Body"), FRAMES), live, atol=1e-6)
+    assert "thew_offset" in local("Body").data.attributes and not holders()
+
+
+def test_override_made_local(fleshed_library, tmp_path):
+    """An override that is made wholly local goes on with its flesh, now in its own mesh."""
+    open_shot(tmp_path / "shot.blend")
+    body, armature = override(fleshed_library)
+    live = play(body, FRAMES)
+    for obj in (body, armature):
+        obj.make_local()
+    body.data = body.data.copy()
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+    assert "thew_offset" in body.data.attributes
+
+
+# libraries that change ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shot(scene, tmp_path):
+    """Saves a shot with an override with flesh; returns (library, plain shapes, shapes with flesh)."""
+    library = write_library(tmp_path / "library.blend")
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    plain = play(body, FRAMES)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = play(body, FRAMES)
+    bpy.ops.wm.save_mainfile()
+    return library, plain, live
+
+
+def test_library_mesh_moved(shot):
+    """Vertices that the library moved are followed: the flesh is built anew on the mesh as it is."""
+    library, _, live = shot
+
+    def edit(mesh, _armature):
+        for vertex in mesh.data.vertices:
+            vertex.co.x *= 1.2
+
+    change(library, edit)
+    shapes = play(local("Body"), FRAMES)
+    assert np.isfinite(shapes).all() and np.abs(shapes - live).max() > 0.02
+    assert np.abs(shapes[..., 0] - 1.2 * live[..., 0]).max() < 0.05
+
+
+def test_library_mesh_grown(shot):
+    """A library's mesh with more vertices is followed, as if the flesh were added to it in its own file."""
+    library, plain, _ = shot
+
+    def edit(mesh, _armature):
+        mesh.data.vertices.add(1)
+        mesh.data.vertices[-1].co = (0.0, 0.0, 0.5)
+        for group in mesh.vertex_groups:
+            if group.name == "Hip":
+                group.add([len(mesh.data.vertices) - 1], 1.0, "REPLACE")
+
+    change(library, edit)
+    body = local("Body")
+    shapes = play(body, FRAMES)
+    assert shapes.shape[1] == plain.shape[1] + 1 and np.isfinite(shapes).all()
+    assert np.abs(shapes[:, :-1] - plain).max() > 1e-3
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    activate(local("Body"))
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    np.testing.assert_allclose(shapes, play(local("Body"), FRAMES), atol=1e-6)
+
+
+def test_library_mesh_grown_behind_thew(shot):
+    """Offsets of another number of vertices are never shown: the plain skin stands for them."""
+    _, plain, live = shot
+    body = local("Body")
+    bpy.context.scene.frame_set(9)
+    np.testing.assert_allclose(evaluated_positions(body), live[2], atol=1e-6)
+    (holder,) = holders()
+    mesh = holder.data
+    mesh.vertices.add(1)
+    mesh.attributes["thew_frame"].data[len(mesh.vertices) - 1].value = 9.0
+    mesh.update_tag()
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(evaluated_positions(body), plain[2], atol=1e-6)
+
+
+def test_library_bone_renamed(shot):
+    """A bone that the library renamed, with its vertex group, moves the same flesh."""
+    library, _, live = shot
+    change(library, lambda mesh, armature: setattr(armature.data.bones["Spine"], "name", "Wirbel"))
+    body = local("Body")
+    assert "Wirbel" in body.vertex_groups
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-3)
+
+
+def test_library_armature_modifier_gone(shot):
+    """A character whose Armature modifier the library removed shows its plain skin, and says so."""
+    library, _, _ = shot
+    change(library, lambda mesh, _armature: mesh.modifiers.remove(mesh.modifiers["Armature"]))
+    body = local("Body")
+    shapes = play(body, FRAMES)
+    assert np.isfinite(shapes).all() and np.abs(shapes - shapes[0]).max() == 0.0
+    activate(body)
+    assert "Armature modifier" in refusal(bpy.ops.thew.simulate)
+
+
+def test_library_missing(shot, tmp_path):
+    """A shot whose library is away opens, and has its flesh and settings again once the library is back."""
+    library, _, live = shot
+    local("Body").thew.softness = 0.8
+    soft = play(local("Body"), FRAMES)
+    bpy.ops.wm.save_mainfile()
+    away = tmp_path / "away.blend"
+    shutil.move(library, away)
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+    bpy.ops.wm.save_mainfile()
+    shutil.move(away, library)
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    body = local("Body")
+    assert round(body.thew.softness, 6) == 0.8
+    np.testing.assert_allclose(play(body, FRAMES), soft, atol=1e-6)
+    assert np.abs(soft - live).max() > 1e-3
+
+
+def test_library_reloaded(shot):
+    """A library that is loaded again in the open shot, even twice, leaves settings, bakes and motion as they are."""
+    library, _, live = shot
+    body = local("Body")
+    activate(body)
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    body.thew.softness = 0.8
+    for _ in range(2):
+        bpy.data.libraries[library.name].reload()
+        bpy.context.view_layer.update()
+    body = local("Body")
+    assert round(body.thew.softness, 6) == 0.8 and body.thew.made.shows_bake
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-5 * size_of(live[0]))
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    body.thew.softness = 0.5
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+
+
+@pytest.fixture
+def enter_window(monkeypatch):
+    """Returns a function that lets Blender believe that it has a window, whose timer is ticked by hand."""
+    updates = part("live.updates")
+
+    def enter() -> None:
+        monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+        for name in ("SETTING_DELAY", "SHORT_DELAY"):
+            monkeypatch.setattr(updates, name, 0.0)
+
+    yield enter
+    updates.stop_update()
+    if bpy.app.timers.is_registered(updates.tick):
+        bpy.app.timers.unregister(updates.tick)
+
+
+def widen(library) -> None:
+    """Widens the character of a library by a tenth in its own file, in another Blender."""
+    lines = (
+        f"import bpy; bpy.ops.wm.open_mainfile(filepath={str(library)!r})",
+        "[setattr(v.co, 'x', 1.1 * v.co.x) for v in bpy.data.meshes['Body'].vertices]",
+        "bpy.ops.wm.save_mainfile()",
+    )
+    subprocess.run([sys.executable, "-c", "; ".join(lines)], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("in_window", [False, True])
+def test_changed_library_reloaded(shot, enter_window, monkeypatch, in_window):
+    """A library that changed and is loaded again in the open shot is followed at the next frame, in a window soon after it."""
+    library, _, live = shot
+    body = local("Body")
+    play(body, FRAMES)
+    widen(library)
+    if in_window:
+        enter_window()
+    bpy.data.libraries[library.name].reload()
+    bpy.context.view_layer.update()
+    body = local("Body")
+    play(body, FRAMES)
+    if in_window:
+        tick()
+    shapes = play(body, FRAMES)
+    monkeypatch.undo()
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    np.testing.assert_allclose(shapes, play(local("Body"), FRAMES), atol=1e-6)
+    assert np.abs(shapes - live).max() > 0.01
+
+
+def test_window_follows_settings(shot, enter_window):
+    """In a window an override shows a new setting soon after it was changed, and frames before that from the former motion."""
+    body = local("Body")
+    live = play(body, FRAMES)
+    body.thew.softness = 0.8
+    soft = play(body, FRAMES)
+    body.thew.softness = 0.5
+    play(body, FRAMES)
+    enter_window()
+    body.thew.softness = 0.8
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    tick()
+    np.testing.assert_array_equal(play(body, FRAMES), soft)
+
+
+def test_override_resynced(shot):
+    """A resync, after the library gained an object, keeps settings, modifier and motion."""
+    library, _, live = shot
+
+    def edit(mesh, armature):
+        hat = bpy.data.objects.new("Hat", mesh.data.copy())
+        hat.parent = armature
+        bpy.data.collections[COLLECTION].objects.link(hat)
+
+    local("Body").thew.reach = 0.3
+    bpy.ops.wm.save_mainfile()
+    change(library, edit)
+    body = local("Body")
+    root = body.override_library.hierarchy_root
+    assert root.override_library.resync(bpy.context.scene, view_layer=bpy.context.view_layer)
+    body = local("Body")
+    assert round(body.thew.reach, 6) == 0.3 and body.thew.made.flesh
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-3)
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-3)
+
+
+def test_library_saved_by_shot_never(shot):
+    """Nothing of a shot is written into its library, whatever the shot does."""
+    library, _, _ = shot
+    known = digest(library)
+    body = local("Body")
+    body.thew.softness = 0.1
+    play(body, FRAMES)
+    activate(body)
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    reopen("Body")
+    assert digest(library) == known
+
+
+# real characters ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(own.FIGURES)[: 1 if FAST else None])
+def test_demo_character_overridden(scene, tmp_path, name):
+    """A character of the project, with eyes and all, moves in a shot as in its library; its point caches play the same."""
+
+    def shapes() -> dict[str, np.ndarray]:
+        fleshy = [obj for obj in bpy.context.scene.objects if obj.thew.made.flesh or obj.thew.made.rides]
+        return {obj.name: play(obj, FRAMES) for obj in fleshy}
+
+    library = write_library(tmp_path / "library.blend", lambda: reversed(own.create(name)))
+    known = digest(library)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    body = max((obj for obj in bpy.data.objects if obj.type == "MESH"), key=lambda obj: len(obj.data.vertices)).name
+    activate(local(body))
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    expected = shapes()
+    open_shot(tmp_path / "shot.blend")
+    override(library)
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    for baked in (False, True):
+        if baked:
+            activate(local(body))
+            assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+        found = shapes()
+        assert found.keys() == expected.keys()
+        for each, shown in found.items():
+            np.testing.assert_allclose(shown, expected[each], atol=2e-5 * size_of(shown[0]))
+        reopen()
+    assert digest(library) == known
+
+
+@pytest.mark.skipif(data_folder("characters") is None, reason="needs THEW_DATA")
+@pytest.mark.parametrize("name", ["q_bull.glb", "m2m_human.glb", "q_frog.glb"][: 1 if FAST else None])
+def test_real_character_overridden(scene, tmp_path, name):
+    """A real character overridden in a shot moves as in its own file, after a reload too, and the library stays as it is."""
+    import characters
+
+    characters.load(data_folder("characters") / name)
+    objects = list(bpy.context.scene.objects)
+    collection = bpy.data.collections.new(COLLECTION)
+    bpy.context.scene.collection.children.link(collection)
+    for obj in objects:
+        for owner in list(obj.users_collection):
+            owner.objects.unlink(obj)
+        collection.objects.link(obj)
+    armature = characters.armature()
+    found = characters.clips()
+    if found:
+        armature.animation_data_create().action = found[0]
+    bpy.context.scene.frame_end = 12
+    library = tmp_path / "library.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    known, chosen = digest(library), characters.meshes()[0].name
+    activate(local(chosen))
+    assert bpy.ops.thew.add(cells_across=8, whole=False) == {"FINISHED"}
+    frames = (1, 6, 12)
+    live = play(local(chosen), frames)
+    open_shot(tmp_path / "shot.blend")
+    bpy.context.scene.frame_end = 12
+    override(library)
+    activate(local(chosen))
+    assert bpy.ops.thew.add(cells_across=8, whole=False) == {"FINISHED"}
+    for _ in range(2):
+        np.testing.assert_allclose(play(local(chosen), frames), live, atol=1e-5 * size_of(live[0]))
+        reopen()
+    assert digest(library) == known and part("scene.offsets").is_held(local(chosen))

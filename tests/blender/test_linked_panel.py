@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests what the panel shows of linked, instanced and overridden characters."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from helpers import activate
+from linking import link, open_shot, override, write_library
+from test_panel import draw, words
+
+
+@pytest.fixture
+def library(scene, tmp_path):
+    """Opens a shot, and returns the library of a character without flesh."""
+    path = write_library(tmp_path / "library.blend")
+    open_shot(tmp_path / "shot.blend")
+    return path
+
+
+def operators(seen) -> list[str]:
+    """Returns the operators of the buttons in a layout."""
+    return [call[1] for call in seen if call[0] == "operator"]
+
+
+@pytest.mark.parametrize("place", ["sidebar", "physics"])
+def test_panel_offers_override(library, place):
+    """On a linked mesh, its armature and an instance the panel holds one button, Make Override, and names the library."""
+    collection = link(library)
+    bpy.context.scene.collection.children.link(collection)
+    empty = bpy.data.objects.new("Crowd", None)
+    empty.instance_type, empty.instance_collection = "COLLECTION", collection
+    bpy.context.scene.collection.objects.link(empty)
+    for obj in list(bpy.context.scene.objects):
+        activate(obj)
+        drawn = draw(place)
+        assert operators(drawn[""]) == ["thew.make_override"] and "“library.blend”" in words(drawn[""])
+        assert set(drawn) == {""}
+
+
+def test_panel_of_override(library):
+    """On an override the panel adds flesh; Details says whose the mesh is and makes it local, after which it is silent."""
+    body, _ = override(library)
+    assert "thew.add" in operators(draw()[""])
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    details = draw()["details"]
+    assert "thew.make_mesh_local" in operators(details) and "belongs to “library.blend”" in words(details)
+    assert bpy.ops.thew.make_mesh_local() == {"FINISHED"}
+    assert body.data.library is None and "thew.make_mesh_local" not in operators(draw()["details"])
+
+
+def test_panel_of_plain_empty(scene):
+    """An Empty that shows no character has no panel."""
+    empty = bpy.data.objects.new("Mark", None)
+    bpy.context.scene.collection.objects.link(empty)
+    activate(empty)
+    assert not draw()
