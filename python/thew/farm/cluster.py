@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Jobs on many machines, or on this one, by Dask distributed: <https://distributed.dask.org>."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from .._errors import InputError, StorageError
+from .jobs import Call, Record
+from .processes import lost_worker
+from .working import run_job
+
+#: Seconds to wait for a scheduler before it counts as away. Dask's own 30 s look like a hang.
+CONNECT_TIMEOUT = 10.0
+
+
+def is_there() -> bool:
+    """Returns whether Dask distributed can be imported."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Cluster:
+    """Workers of a scheduler, or of a cluster of this machine that ends with the `with` block."""
+
+    name = "dask"
+
+    def __init__(self, address: str | None, workers: int, threads: int, retries: int) -> None:
+        self.address, self.workers, self.threads, self.retries = address, workers, threads, retries
+        self._cluster: Any = None
+        self._client: Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            import dask
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise InputError(
+                f"Dask distributed cannot be imported ({error}): install it with pip install 'thew[farm]', or leave --scheduler out"
+            ) from error
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        dask.config.set({"distributed.comm.timeouts.connect": CONNECT_TIMEOUT})
+        if self.address is None:
+            dask.config.set({"distributed.scheduler.allowed-failures": self.retries})
+            # No limit of memory: Dask would end a worker near it, and characters differ by a hundredfold.
+            self._cluster = LocalCluster(
+                n_workers=self.workers, threads_per_worker=1, processes=True, memory_limit=None, dashboard_address=None,
+                silence_logs=logging.CRITICAL, env={"RAYON_NUM_THREADS": str(self.threads)} if self.threads else None,
+            )  # fmt: skip
+        try:
+            self._client = Client(self._cluster or self.address, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise StorageError(
+                f"no scheduler answers at {self.address} ({error or 'no answer'}): start one with dask scheduler, or leave "
+                "--scheduler out to work on this machine"
+            ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in (self._client, self._cluster):
+            if each is not None:
+                with suppress(Exception):  # a scheduler that is gone cannot be closed
+                    each.close(timeout=5.0)
+
+    def run(self, calls: Sequence[Call]) -> Iterator[tuple[Call, Record]]:
+        """Does the jobs and yields each with its record when it ends."""
+        from distributed import KilledWorker, as_completed
+
+        futures = {
+            self._client.submit(run_job, call, key=f"{call.job.name}-{call.job.key[:12]}", pure=False): call
+            for call in calls
+        }
+        for future in as_completed(futures):
+            call = futures[future]
+            if future.cancelled():
+                # Only a lost scheduler cancels: its jobs cannot be asked for any more.
+                where = self.address or "on this machine"
+                yield call, Record.of(call.job, "failed", f"the scheduler {where} was lost: give the command again")
+                continue
+            error = future.exception()
+            if error is None:
+                yield call, future.result()
+            elif isinstance(error, KilledWorker):
+                yield call, Record.of(call.job, "failed", lost_worker(self.retries + 1))
+            else:
+                yield call, Record.of(call.job, "failed", f"its worker could not take it: {error}")
+            future.release()
+
+    def pids(self) -> list[int]:
+        """Returns the numbers of the workers' processes of a cluster of this machine."""
+        return [each.pid for each in self._cluster.workers.values()] if self._cluster is not None else []

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The function that does one job, on any machine.
+
+A worker writes results beside their place and moves them there, then its record into the journal, from which the command takes it into
+the manifest. So whatever ends first, worker or command, nothing is half written and nothing that was finished is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import ThewError
+from . import blends, shots
+from .jobs import Call, Made, Record, digest_file, now
+
+#: Folder of the journal in the folder of results.
+JOURNAL = ".thew-farm"
+#: Endings of folders with unfinished and with replaced results.
+PART, FORMER = ".thew-part", ".thew-former"
+
+
+def run_job(call: Call) -> Record:
+    """Does one job, on whatever machine this is. Failures are told in the record; only a killed process raises nothing and returns nothing."""
+    began = time.perf_counter()
+    record = Record.of(call.job, "failed")
+    record.worker = f"{platform.node()}:{os.getpid()}"
+    out = Path(call.out)
+    part = out / f".{call.job.name}.{record.key[:8]}.{os.getpid()}{PART}"
+    try:
+        if call.threads:  # read when the first parallel work of this process starts
+            os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(call.threads)
+        part.mkdir(parents=True)
+        made = _work(call, part)
+        record.outputs = _outputs(part, made.files)
+        record.frames, record.warnings, record.worst_frame = made.frames, made.warnings, made.worst_frame
+        _publish(part, out, made.files)
+        record.status = "ok"
+    except ThewError as error:
+        record.message = str(error)
+    except OSError as error:
+        record.message = (
+            f"{error.filename or out} cannot be written: {error.strerror or error}: make room, or check its rights"
+        )
+    except MemoryError:
+        record.message = "the memory of this machine does not suffice: take fewer workers"
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        record.message = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno}): please report it"
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    if record.status != "ok":
+        record.outputs = []
+    record.seconds, record.ended = round(time.perf_counter() - began, 4), now()
+    _keep(record, out)
+    return record
+
+
+def _work(call: Call, part: Path) -> Made:
+    return blends.bake(call, part) if call.job.kind == "blend" else shots.simulate(call.job, part)
+
+
+def _outputs(part: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns path, digest and size of each file that was made."""
+    files = [part / name for name in names]
+    found = [
+        each for path in files for each in ([path] if path.is_file() else sorted(path.rglob("*"))) if each.is_file()
+    ]
+    return [
+        {"path": file.relative_to(part).as_posix(), "sha256": digest_file(file), "bytes": file.stat().st_size}
+        for file in found
+    ]
+
+
+def _publish(part: Path, out: Path, names: Sequence[str]) -> None:
+    """Moves what was made to its place. A folder takes the place of a whole earlier one."""
+    for name in names:
+        if (out / name).is_dir():
+            former = out / f".{name}.{os.getpid()}{FORMER}"
+            (out / name).rename(former)
+            (part / name).rename(out / name)
+            shutil.rmtree(former, ignore_errors=True)
+        else:
+            (part / name).replace(out / name)
+
+
+def _keep(record: Record, out: Path) -> None:
+    """Writes a record of success into the journal; if that fails, the command has to rely on the answer alone."""
+    if record.status != "ok":
+        return
+    place = out / JOURNAL / f"{record.key}.{record.name}.json"
+    part = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        place.parent.mkdir(exist_ok=True)
+        part.write_text(record.as_json() + "\n", encoding="utf-8")
+        part.replace(place)
+    except OSError:
+        part.unlink(missing_ok=True)
