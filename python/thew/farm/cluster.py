@@ -79,7 +79,7 @@ class Cluster:
             self._client.submit(run_job, call, key=f"{call.job.name}-{call.job.key[:12]}", pure=False): call
             for call in calls
         }
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=self._client.loop):
             call = futures[future]
             if future.cancelled():
                 # Only a lost scheduler cancels: its jobs cannot be asked for any more.

@@ -98,7 +98,7 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
 
             outcome = run(given.table, given.out, options, report, progress.begin)
     except ThewError as error:
-        print(f"{error}.", file=sys.stderr)
+        print(sentence(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         kept = sum(record.status != "failed" for record in ended)
@@ -108,7 +108,7 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
         if before is not None:
             signal.signal(signal.SIGTERM, before)
     for note in outcome.notes:
-        print(f"{note}.", file=sys.stderr)
+        print(sentence(note), file=sys.stderr)
     _sum_up(outcome.records, outcome.sheets, time.perf_counter() - began, given.quiet or given.json)
     return outcome.exit_status
 
@@ -116,10 +116,15 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
 def line_of(record: Record) -> str:
     """Returns the line on a job that has ended."""
     if record.status != "ok":
-        return f"{record.name}: {record.message}."
+        return f"{record.name}: {sentence(record.message)}"
     size = sum(each["bytes"] for each in record.outputs)
     text = f"{record.name}: {record.frames} frames, {size / 1e6:.1f} MB, {record.seconds:.1f} s"
     return "\n".join([text, *(f"  {warning}" for warning in record.warnings)])
+
+
+def sentence(text: str) -> str:
+    """Returns text with its full stop."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _list(records: list[Record], as_json: bool) -> int:
@@ -147,7 +152,7 @@ def _sum_up(records: list[Record], sheets: list[Path], seconds: float, quiet: bo
     if failed:
         print(f"{len(failed)} failed:", file=sys.stderr)
         for record in failed:
-            print(f"  {record.name}: {record.message}.", file=sys.stderr)
+            print(f"  {record.name}: {sentence(record.message)}", file=sys.stderr)
 
 
 def _end_as_interrupt() -> Any:
