@@ -45,7 +45,11 @@ class Cluster:
             raise InputError(
                 f"Dask distributed cannot be imported ({error}): install it with pip install 'thew[farm]', or leave --scheduler out"
             ) from error
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [
+            "distributed",
+            *(each for each in logging.root.manager.loggerDict if each.startswith("distributed.")),
+        ]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what it tells comes out as sentences
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_TIMEOUT})
         if self.address is None:
             dask.config.set({"distributed.scheduler.allowed-failures": self.retries})
