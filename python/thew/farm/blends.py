@@ -47,24 +47,25 @@ def command(blender: str | None = None, extension: str | None = None) -> tuple[s
 
 
 def bake(call: Call, part: Path) -> Made:
-    """Bakes the .blend of a job into a folder of its own in `part`. Raises InputError, and MotionError if nothing was baked."""
-    folder = part / call.job.name
-    folder.mkdir()
-    start = call.blender or command()
-    # Results lie as deep as they will in their place, so that relative paths in the .blend lead to the same files.
-    words = [*start, "bake", call.job.file, "--out", str(folder / f"{call.job.name}.blend"), *options(call)]
+    """Bakes the .blend of a job into a folder, which is the result as a whole. Raises InputError, and MotionError if nothing was baked.
+
+    The folder lies as deep as its place, so that relative paths in the .blend go on leading to the same files.
+    """
+    start, out = call.blender or command(), part / f"{call.job.name}.blend"
+    words = [*start, "bake", call.job.file, "--out", str(out), *options(call)]
     code, lines, said = _run(words)
     reports = [report for line in lines if (report := _report(line)) is not None]
     done = [report for report in reports if report.get("done")]
     failed = [
         f"{report['name']}: {report['text']}" for report in reports if not (report.get("done") or report.get("left"))
     ]
-    if not done or not (folder / f"{call.job.name}.blend").is_file():
+    if not done or not out.is_file():
         reason = " ".join(failed) or " ".join(said[-TAIL:]) or f"Blender ended with status {code} and gave no reason"
         raise MotionError(reason.rstrip("."))
-    warnings = failed + [note for report in done for note in report.get("notes", [])]
+    warnings = [note for report in done for note in report.get("notes", [])]
     worst = max((report["worst_frame"] for report in done if report.get("worst_frame")), default=None, key=_distance)
-    return Made([call.job.name], max(report.get("frames", 0) for report in done), warnings, worst)
+    missing = f"{' '.join(failed)} The others are baked" if failed else ""
+    return Made([], missing, max(report.get("frames", 0) for report in done), warnings, worst)
 
 
 def options(call: Call) -> list[str]:

@@ -97,7 +97,8 @@ class Record:
 class Made:
     """What a job made in its unfinished folder."""
 
-    files: list[str]  # names of files and folders to move to their places
+    files: list[str]  # names of files in it; empty: the folder as a whole is the result
+    missing: str = ""  # what is not among them: the job has failed, though it leaves results
     frames: int = 0
     warnings: list[str] = field(default_factory=list)
     worst_frame: dict[str, Any] | None = None

@@ -25,7 +25,7 @@ def simulate(job: Job, part: Path) -> Made:
         else:
             bakes.write_mdd(part / files[-1], np.asarray(clip), shot.fps)
     warnings = [f"{warning}." for warning in clip.warnings] + [f"{note}." for note in clip.contact_notes()]
-    return Made(files, len(clip), warnings, worst_frame(clip))
+    return Made(files, "", len(clip), warnings, worst_frame(clip))
 
 
 def load(job: Job) -> Shot:

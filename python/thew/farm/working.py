@@ -12,7 +12,7 @@ import platform
 import shutil
 import time
 import traceback
-from collections.abc import Sequence
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +30,22 @@ def run_job(call: Call) -> Record:
     """Does one job, on whatever machine this is. Failures are told in the record; only a killed process raises nothing and returns nothing."""
     began = time.perf_counter()
     record = Record.of(call.job, "failed")
+    published = False
     record.worker = f"{platform.node()}:{os.getpid()}"
     out = Path(call.out)
-    part = out / f".{call.job.name}.{record.key[:8]}.{os.getpid()}{PART}"
+    part = out / f".{call.job.name}.{record.key[:8]}.{uuid.uuid4().hex[:8]}{PART}"
     try:
         if call.threads:  # read when the first parallel work of this process starts
             os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(call.threads)
         part.mkdir(parents=True)
         made = _work(call, part)
-        record.outputs = _outputs(part, made.files)
+        record.outputs = _outputs(part, made, call.job.name)
         record.frames, record.warnings, record.worst_frame = made.frames, made.warnings, made.worst_frame
-        _publish(part, out, made.files)
-        record.status = "ok"
+        _publish(part, out, made, call.job.name)
+        published = True
+        record.status, record.message = "failed" if made.missing else "ok", made.missing
     except ThewError as error:
-        record.message = str(error)
+        record.message = str(error).replace(str(part), str(out))
     except OSError as error:
         record.message = (
             f"{error.filename or out} cannot be written: {error.strerror or error}: make room, or check its rights"
@@ -55,7 +57,7 @@ def run_job(call: Call) -> Record:
         record.message = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno}): please report it"
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    if record.status != "ok":
+    if not published:
         record.outputs = []
     record.seconds, record.ended = round(time.perf_counter() - began, 4), now()
     _keep(record, out)
@@ -66,28 +68,33 @@ def _work(call: Call, part: Path) -> Made:
     return blends.bake(call, part) if call.job.kind == "blend" else shots.simulate(call.job, part)
 
 
-def _outputs(part: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Returns path, digest and size of each file that was made."""
-    files = [part / name for name in names]
-    found = [
-        each for path in files for each in ([path] if path.is_file() else sorted(path.rglob("*"))) if each.is_file()
-    ]
+def _outputs(part: Path, made: Made, name: str) -> list[dict[str, Any]]:
+    """Returns path in the folder of results, digest and size of each file that was made."""
+    files = [part / each for each in made.files] or sorted(path for path in part.rglob("*") if path.is_file())
+    folder = Path() if made.files else Path(name)
     return [
-        {"path": file.relative_to(part).as_posix(), "sha256": digest_file(file), "bytes": file.stat().st_size}
-        for file in found
+        {
+            "path": (folder / file.relative_to(part)).as_posix(),
+            "sha256": digest_file(file),
+            "bytes": file.stat().st_size,
+        }
+        for file in files
     ]
 
 
-def _publish(part: Path, out: Path, names: Sequence[str]) -> None:
+def _publish(part: Path, out: Path, made: Made, name: str) -> None:
     """Moves what was made to its place. A folder takes the place of a whole earlier one."""
-    for name in names:
-        if (out / name).is_dir():
-            former = out / f".{name}.{os.getpid()}{FORMER}"
-            (out / name).rename(former)
-            (part / name).rename(out / name)
-            shutil.rmtree(former, ignore_errors=True)
-        else:
-            (part / name).replace(out / name)
+    for each in made.files:
+        (part / each).replace(out / each)
+    if made.files:
+        return
+    if (out / name).exists():
+        former = out / f".{name}.{os.getpid()}{FORMER}"
+        (out / name).rename(former)
+        part.rename(out / name)
+        shutil.rmtree(former, ignore_errors=True)
+    else:
+        part.rename(out / name)
 
 
 def _keep(record: Record, out: Path) -> None:
