@@ -37,7 +37,7 @@ def run_job(call: Call) -> Record:
     try:
         if call.threads:  # read when the first parallel work of this process starts
             os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(call.threads)
-        part.mkdir(parents=True)
+        part.mkdir()
         made = _work(call, part)
         record.outputs = _outputs(part, made, call.job.name)
         record.frames, record.warnings, record.worst_frame = made.frames, made.warnings, made.worst_frame
