@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from examples.python import shapes
 
-RATES, GRAVITIES = (240, 300, 360, 480), (-9.81, -4.9, 0.0, 9.81)
+RATES, GRAVITIES = (48, 72, 96, 120), (-9.81, -4.9, 0.0, 9.81)
 FRAMES = (4, 5, 6)
 """Lengths of the shots: with the ranges above 48 jobs."""
-KILL_WORKER_AFTER, KILL_COMMAND_AFTER = 5, 20
-"""Number of ended jobs."""
+KILLS = 5, 20
+"""Numbers of ended jobs after which a worker and the command are killed."""
 MAX_OVERHEAD = 0.3
 """Seconds that a job may take beside its simulation."""
 
@@ -56,9 +56,14 @@ class Proof:
     seconds: float = 0.0
 
 
-def prove(folder: Path, words: tuple[str, ...] = (), compare: bool = True) -> Proof:
-    """Runs the table of 48 jobs and a bad file in `folder`, kills a worker and then the command, and gives the command again."""
-    table, out = write_table(folder), folder / "out"
+def prove(
+    folder: Path, words: tuple[str, ...] = (), rates: tuple[int, ...] = RATES, kills: tuple[int, int] = KILLS
+) -> Proof:
+    """Runs the table of 48 jobs and a bad file in `folder`, kills a worker and then the command, and gives the command again.
+
+    `rates`: a range, which makes 12 jobs each. `kills`: numbers of ended jobs after which the worker and the command are killed.
+    """
+    table, out = write_table(folder, rates), folder / "out"
     proof, began = Proof(), time.perf_counter()
     command = [sys.executable, "-m", "thew", "farm", "run", table, "-o", out, "--workers", "2", "--json", *words]
     package = {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
@@ -69,10 +74,10 @@ def prove(folder: Path, words: tuple[str, ...] = (), compare: bool = True) -> Pr
         for line in process.stdout:
             proof.first.append(json.loads(line))
             count = sum(record["status"] == "ok" for record in proof.first)
-            if count == KILL_WORKER_AFTER and not proof.killed:
+            if count == kills[0] and not proof.killed:
                 proof.killed.append(int(proof.first[-1]["worker"].rpartition(":")[2]))
                 os.kill(proof.killed[0], signal.SIGKILL)
-            elif count == KILL_COMMAND_AFTER:
+            elif count == kills[1]:
                 proof.killed.append(process.pid)
                 process.kill()
                 break
@@ -87,7 +92,7 @@ def prove(folder: Path, words: tuple[str, ...] = (), compare: bool = True) -> Pr
     named = {each["path"] for record in done.values() for each in record["outputs"]}
     own = {"manifest.jsonl", *(f"{job.wedge}.sheet.png" for job in jobs)}
     proof.left = [path.name for path in out.iterdir() if path.name not in named | own and path.name != ".thew-farm"]
-    for job in jobs if compare else ():
+    for job in jobs:
         began = time.perf_counter()
         shot = thew.Shot.load(job.file).replace(**job.settings)
         clip = shot.simulate()
@@ -98,14 +103,14 @@ def prove(folder: Path, words: tuple[str, ...] = (), compare: bool = True) -> Pr
     return proof
 
 
-def write_table(folder: Path) -> Path:
+def write_table(folder: Path, rates: tuple[int, ...] = RATES) -> Path:
     """Writes three short shots, a damaged one, and a table of 48 jobs on them, one a line of a row's ranges."""
     for frames in FRAMES:
         write_shot(folder / f"arm{frames}.shot.thew", frames)
     good = (folder / f"arm{FRAMES[0]}.shot.thew").read_bytes()
     (folder / "bad.shot.thew").write_bytes(good[:-9])
     rows = [
-        f"arm{frames}.shot.thew,{'|'.join(map(str, RATES))},{'|'.join(f'0 0 {g}' for g in GRAVITIES)}"
+        f"arm{frames}.shot.thew,{'|'.join(map(str, rates))},{'|'.join(f'0 0 {g}' for g in GRAVITIES)}"
         for frames in FRAMES
     ]
     table = folder / "jobs.csv"
@@ -147,7 +152,7 @@ def main() -> int:
         proof = prove(Path(folder), ("--processes",) if given.processes else ())
     kept = sum(record["status"] == "skipped" for record in proof.second)
     print(
-        f"killed: worker {proof.killed[0]}, command {proof.killed[1]} after {len(proof.midway)} of 49 records; statuses {proof.statuses}"
+        f"killed: worker {proof.killed[0]}, command {proof.killed[1]} after {len(proof.midway)} of {len(proof.second)} records; statuses {proof.statuses}"
     )
     print(
         f"given again: {len(proof.second)} records, {kept} present; {len(proof.manifest)} lines in the manifest, {proof.seconds:.1f} s"
