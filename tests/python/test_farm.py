@@ -266,6 +266,9 @@ def test_run_wedge_sheet(shots, tmp_path, capsys):
     before = sheet.read_bytes()
     assert run(shots, "file,gravity\nanna.shot.thew,0 0 0|0 0 -40\n", tmp_path) == 0
     assert sheet.read_bytes() == before
+    sheet.write_bytes(before[:-30])
+    assert run(shots, "file,gravity\nanna.shot.thew,0 0 -40|0 0 0\n", tmp_path) == 0
+    assert sheet.read_bytes() != before and Image.open(sheet).size == (picture.shape[1], picture.shape[0])
 
 
 def test_run_killed_worker(shots):

@@ -94,7 +94,10 @@ class Cluster:
             if error is None:
                 yield call, future.result()
             elif isinstance(error, KilledWorker):
-                yield call, Record.of(call.job, "failed", lost_worker(self.retries + 1))
+                yield (
+                    call,
+                    Record.of(call.job, "failed", lost_worker(getattr(error, "allowed_failures", self.retries) + 1)),
+                )
             else:
                 yield call, Record.of(call.job, "failed", f"its worker could not take it: {error}")
             future.release()

@@ -17,6 +17,8 @@ from .jobs import Job, Record
 
 #: Number of frames on a sheet, and rows of jobs: more become too small to compare.
 FRAMES, MAX_ROWS = 6, 24
+#: Name of the note in a sheet with the keys of its jobs, by which it is known to be current.
+KEYS = "thew jobs"
 #: Edge of a picture and width of the labels before each row, pixels.
 EDGE, LABEL = 220, 190
 #: Oversampling in both directions: Pillow draws polygons without smooth edges.
@@ -56,9 +58,10 @@ def draw_all(jobs: Sequence[Job], records: Sequence[Record], folder: Path) -> tu
     for name, row in rows.items():
         file = folder / f"{name}.sheet.png"
         try:
-            if any(record.status == "ok" for _, record in row) or not file.exists():
+            shown = " ".join(record.key for _, record in row[:MAX_ROWS])
+            if _shown_on(file) != shown:
                 looks = [look_of(job, record, folder) for job, record in row[:MAX_ROWS]]
-                _save(draw(looks), file)
+                _save(draw(looks), file, shown)
             drawn.append(file)
         except (ThewError, OSError, ValueError) as error:
             said.append(f"{file} cannot be drawn: {error}")
@@ -154,11 +157,26 @@ def _span(skin: np.ndarray) -> float:
     return float((seen.max(axis=1) - seen.min(axis=1)).max())
 
 
-def _save(picture: Any, file: Path) -> None:
-    """Writes a picture, whole or not at all."""
+def _shown_on(file: Path) -> str:
+    """Returns the keys of the jobs on a sheet; "" if there is none."""
+    from PIL import Image
+
+    try:
+        with Image.open(file) as picture:
+            return str(picture.info.get(KEYS, ""))
+    except (OSError, SyntaxError):  # Pillow's word for a damaged PNG
+        return ""
+
+
+def _save(picture: Any, file: Path, shown: str) -> None:
+    """Writes a picture with the keys of its jobs, whole or not at all."""
+    from PIL.PngImagePlugin import PngInfo
+
+    note = PngInfo()
+    note.add_text(KEYS, shown)
     part = file.with_name(f".{file.name}.part")
     try:
-        picture.save(part, "PNG", optimize=True)
+        picture.save(part, "PNG", optimize=True, pnginfo=note)
         part.replace(file)
     except OSError:
         part.unlink(missing_ok=True)

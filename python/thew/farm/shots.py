@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Clip, Shot, bakes
+from .. import Clip, InputError, Shot, bakes
 from .jobs import Job, Made
 
 
@@ -33,8 +33,13 @@ def load(job: Job) -> Shot:
     shot = Shot.load(job.file)
     changes: dict[str, Any] = dict(job.settings)
     if job.frames is not None:
-        changes["frames"] = job.frames
-    return shot.replace(**changes) if changes else shot
+        changes["frames"] = range(job.frames[0], job.frames[1] + 1)
+    try:
+        return shot.replace(**changes) if changes else shot
+    except TypeError as error:
+        raise InputError(
+            f"{', '.join(changes)}: this version of Thew cannot change that of a shot ({error})"
+        ) from error
 
 
 def worst_frame(clip: Clip) -> dict[str, Any] | None:

@@ -16,6 +16,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import thew
+
 from .. import ThewError
 from . import blends, shots
 from .jobs import Call, Made, Record, digest_file, now
@@ -35,8 +37,8 @@ def run_job(call: Call) -> Record:
     out = Path(call.out)
     part = out / f".{call.job.name}.{record.key[:8]}.{uuid.uuid4().hex[:8]}{PART}"
     try:
-        if call.threads:  # read when the first parallel work of this process starts
-            os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(call.threads)
+        if call.threads:
+            _limit_threads(call.threads)
         part.mkdir()
         made = _work(call, part)
         record.outputs = _outputs(part, made, call.job.name)
@@ -62,6 +64,15 @@ def run_job(call: Call) -> Record:
     record.seconds, record.ended = round(time.perf_counter() - began, 4), now()
     _keep(record, out)
     return record
+
+
+def _limit_threads(count: int) -> None:
+    """Limits the threads of this process, and of programs that it starts."""
+    os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(
+        count
+    )  # read when the first parallel work starts
+    if (set_threads := getattr(thew, "set_threads", None)) is not None:
+        set_threads(count)  # a worker of a scheduler may have worked before
 
 
 def _work(call: Call, part: Path) -> Made:
