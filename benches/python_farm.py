@@ -130,11 +130,16 @@ def write_shot(file: Path, frames: int, along: int = 30, around: int = 20, cells
 
 
 def draw_sheet(picture: Path) -> None:
-    """Writes the contact sheet of a row with a range of forces of gravity."""
+    """Writes the contact sheet of a row with three dampings, of our own biped's jump."""
+    from assets.characters import FPS
+    from demo.look.contact_pictures import bodo
+
+    figure, _, _, character = bodo()
     with tempfile.TemporaryDirectory() as folder:
-        write_shot(Path(folder) / "arm.shot.thew", 24, 60, 40, 10)
+        shot = thew.Shot(character.body, figure.maps("jump"), FPS, **character.motion)
+        shot.save(Path(folder) / "bodo.jump.shot.thew")
         table = Path(folder) / "jobs.toml"
-        table.write_text('[[job]]\nfile = "arm.shot.thew"\nmass_damping = [0.5, 10.0, 100.0]\n')
+        table.write_text('[[job]]\nfile = "bodo.jump.shot.thew"\nmass_damping = [0.0, 4.0, 40.0]\n')
         outcome = farm.run(table, Path(folder) / "out", farm.Options(processes=True, workers=1))
         picture.write_bytes(outcome.sheets[0].read_bytes())
 

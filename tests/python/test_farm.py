@@ -255,7 +255,7 @@ def test_run_wedge_sheet(shots, tmp_path, capsys):
     assert run(shots, rows, tmp_path) == 0
     (sheet,) = tmp_path.glob("*.png")
     assert f"Contact sheet: {sheet}" in capsys.readouterr().out and sheet.name == "anna.sheet.png"
-    picture = np.asarray(Image.open(sheet), float)
+    picture = np.asarray(Image.open(sheet).convert("RGB"), float)
     rows = picture[-3 * farm.running.sheets.EDGE :, farm.running.sheets.LABEL :].reshape(
         3, farm.running.sheets.EDGE, -1, 3
     )
