@@ -247,6 +247,44 @@ def test_run_rehearsal(shots, tmp_path, capsys):
     assert told["anna_rate-300"]["inputs"]["settings"] == {"rate": 300.0} and not (tmp_path / "out").exists()
 
 
+def test_run_parts(shots, tmp_path, capsys):
+    """Parts of a table share a folder, each with a manifest; the whole table then finds all present and draws the sheet."""
+    rows = "file,rate\nanna.shot.thew,300|310|320\nbert.shot.thew,\n"
+    for part, count in (("1/3", 2), ("2/3", 1), ("3/3", 1)):
+        assert run(shots, rows, tmp_path, "--part", part, "--json") == 0
+        assert len(records(capsys)) == count
+        assert (tmp_path / f"manifest.{part.replace('/', '-of-')}.jsonl").is_file()
+    assert not list(tmp_path.glob("*.png"))
+    assert run(shots, rows, tmp_path, "--json") == 0
+    assert [record["status"] for record in records(capsys).values()] == ["skipped"] * 4
+    assert (tmp_path / "anna.sheet.png").is_file()
+    assert run(shots, rows, tmp_path, "--part", "5/5") == 1
+    assert "the table has 4 jobs" in capsys.readouterr().err
+    for word in ("0/3", "4/3", "3"):
+        with pytest.raises(SystemExit):
+            run(shots, rows, tmp_path, "--part", word)
+
+
+def test_results_shared_by_parts(tmp_path):
+    """Parts work side by side and leave each other's unfinished results alone; the whole table and the same part wait."""
+    mine, theirs = (Job(name, f"/{name}", "shot", digest=name) for name in "ab")
+    unfinished = tmp_path / f".b.{theirs.key[:8]}.12345678.thew-part"
+    unfinished.mkdir()
+    with manifest.Results(tmp_path, "1/2", [mine]), manifest.Results(tmp_path, "2/2", []):
+        assert unfinished.exists()
+        for part in ("1/2", ""):
+            with pytest.raises(thew.StorageError, match="another command"), manifest.Results(tmp_path, part):
+                pass
+    with manifest.Results(tmp_path, "2/2", [theirs]):
+        assert not unfinished.exists()
+    with (
+        manifest.Results(tmp_path),
+        pytest.raises(thew.StorageError, match="another command"),
+        manifest.Results(tmp_path, "1/2"),
+    ):
+        pass
+
+
 def test_run_wedge_sheet(shots, tmp_path, capsys):
     """A row with a range gives a sheet: plain skin, then a row for each value, which differ in colour and shape."""
     from PIL import Image

@@ -48,6 +48,9 @@ def add_farm(commands: Any) -> None:
     run.add_argument(
         "--processes", action="store_true", help="plain processes on this machine, also where Dask is installed"
     )
+    run.add_argument(
+        "--part", metavar="K/N", type=part, help="every N-th job from the K-th on, from 1: for arrays of a render farm"
+    )
     run.add_argument("--again", action="store_true", help="do jobs whose results are present too")
     run.add_argument("--blender", metavar="PROGRAM", help="Blender for rows with a .blend (that of THEW_BLENDER)")
     run.add_argument("--dry-run", action="store_true", help="list the jobs and do nothing")
@@ -68,6 +71,14 @@ def count(low: int, high: int) -> Any:
     return parse
 
 
+def part(word: str) -> tuple[int, int]:
+    """Parses a part K/N of a table."""
+    first, sign, every = word.partition("/")
+    if not sign or not first.isdecimal() or not every.isdecimal() or not 1 <= int(first) <= int(every):
+        raise argparse.ArgumentTypeError(f"{word}: write K/N, the K-th of N parts, as in 1/8")
+    return int(first), int(every)
+
+
 def main(words: Sequence[str], prog: str, blender: str | None = None, extension: str | None = None) -> int:
     """Runs `farm` with the words after it. Returns the exit status. `blender`, `extension`: those that call this."""
     top = Parser(prog=prog)
@@ -79,7 +90,7 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
     """Runs `farm run` with its parsed words. Returns 0 if all jobs are done, 2 if some are, 1 if none is, 130 if it was interrupted."""
     options = Options(
         given.scheduler, given.workers, given.threads, given.retries, given.processes, given.again,
-        given.blender or blender, extension,
+        given.blender or blender, extension, given.part,
     )  # fmt: skip
     before = _end_as_interrupt()
     began = time.perf_counter()
@@ -87,7 +98,7 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
     try:
         check_exclusive(options)
         if given.dry_run:
-            return _list(rehearse(given.table, given.out), given.json)
+            return _list(rehearse(given.table, given.out, given.part), given.json)
         with Progress(given.quiet or given.json) as progress:
 
             def report(record: Record) -> None:

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from .._errors import StorageError
 from .jobs import Job, Record, digest_file
+from .locks import Lock
 from .working import FORMER, JOURNAL, PART
 
 #: Name of the manifest in the folder of results.
@@ -23,32 +24,36 @@ _FIELDS = {each.name for each in fields(Record)}
 
 
 class Results:
-    """A folder of results while one command works on it. Used in a `with` block, which holds the lock."""
+    """A folder of results while a command works on it. Used in a `with` block, which holds the lock.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file = folder / MANIFEST
+    A command that does the `part` K/N of a table shares the folder with those of the other parts, and has a manifest of its own. `jobs` are
+    then its own ones, and it leaves unfinished results and records of others alone.
+    """
+
+    def __init__(self, folder: Path, part: str = "", jobs: Sequence[Job] = ()) -> None:
+        self.folder, self.part = folder, part.replace("/", "-of-")
+        self.file = folder / (f"manifest.{self.part}.jsonl" if part else MANIFEST)
+        self._own = {(job.key, job.name) for job in jobs} if part else None
         self.pending: list[Record] = []  # that the disk has not taken yet
         self._done: dict[tuple[str, str], Record] = {}  # last success by key and name
-        self._lock: IO[bytes] | None = None
+        self._locks: list[Lock] = []
 
     def __enter__(self) -> Self:
         try:
             (self.folder / JOURNAL).mkdir(parents=True, exist_ok=True)
-            probe = self.folder / JOURNAL / f".probe.{os.getpid()}"
-            probe.write_bytes(b"\n")  # a full disk refuses this, and a read-only one the folder
-            probe.unlink()
-            lock = (self.folder / JOURNAL / "lock").open("ab")
+            with tempfile.TemporaryFile(dir=self.folder) as probe:
+                probe.write(b"\n")  # a full disk refuses this, and a read-only one the folder
+            whole = Lock(self.folder / JOURNAL / "lock", shared=bool(self.part))
+            self._locks = [whole, Lock(self.folder / JOURNAL / f"lock.{self.part}")] if self.part else [whole]
         except OSError as error:
             raise StorageError(
                 f"nothing can be written to the folder {self.folder}: {error.strerror}: choose another one with --out"
             ) from error
-        if not _lock(lock):
-            lock.close()
+        if not all(lock.held for lock in self._locks):
+            self._unlock()
             raise StorageError(
                 f"another command of the farm is writing to {self.folder}: wait for it, or choose another folder with --out"
             )
-        self._lock = lock
         self.clear()
         self.read()
         for record in self._journal():
@@ -58,13 +63,17 @@ class Results:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._lock is not None:
-            self._lock.close()  # which opens it
+        self._unlock()
+
+    def _unlock(self) -> None:
+        for lock in self._locks:
+            lock.close()
 
     def read(self) -> None:
-        """Reads what the manifest has of earlier runs."""
+        """Reads what the manifests have of earlier runs."""
         for record in self._lines():
-            if record.status == "ok":
+            before = self._done.get((record.key, record.name))
+            if record.status == "ok" and (before is None or before.ended <= record.ended):
                 self._done[record.key, record.name] = record
 
     def present(self, job: Job) -> Record | None:
@@ -98,36 +107,39 @@ class Results:
             return False
 
     def _lines(self) -> Iterator[Record]:
-        """Yields the records of the manifest. A line that a crash cut off is passed over."""
-        try:
-            text = self.file.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise StorageError(
-                f"{self.file} cannot be read: {error.strerror}: choose another folder with --out"
-            ) from error
-        for line in text.splitlines():
-            if (record := _parse(line)) is not None:
-                yield record
+        """Yields the records of all manifests. A line that a crash cut off is passed over."""
+        for file in sorted(self.folder.glob("manifest*.jsonl")):
+            try:
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise StorageError(
+                    f"{file} cannot be read: {error.strerror}: choose another folder with --out"
+                ) from error
+            yield from filter(None, map(_parse, text.splitlines()))
 
     def _journal(self) -> Iterator[Record]:
         """Yields the records that workers left behind when their command ended before them."""
         for file in sorted((self.folder / JOURNAL).glob("*.json")):
             record = _parse(file.read_text(encoding="utf-8", errors="replace"))
+            if record is not None and self._own is not None and (record.key, record.name) not in self._own:
+                continue
             if record is None or not self._is_whole(record):
                 file.unlink(missing_ok=True)
-            elif (record.key, record.name) in self._done and self._done[record.key, record.name] == record:
+            elif self._done.get((record.key, record.name)) == record:
                 file.unlink(missing_ok=True)  # it was entered, and the command ended before it could say so
             else:
                 yield record
 
     def clear(self) -> None:
         """Removes what killed workers left unfinished, and finishes the replacement of folders."""
+        own = None if self._own is None else {f".{name}.{key[:8]}" for key, name in self._own}
         for path in self.folder.glob(f".*{PART}"):
-            shutil.rmtree(path, ignore_errors=True)
+            if own is None or path.name.removesuffix(PART).rpartition(".")[0] in own:
+                shutil.rmtree(path, ignore_errors=True)
         for path in self.folder.glob(f".*{FORMER}"):
             place = self.folder / path.name.removeprefix(".").removesuffix(FORMER).rpartition(".")[0]
+            if own is not None and place.name not in {name for _, name in self._own or ()}:
+                continue
             if not place.exists():
                 path.rename(place)
             else:
@@ -162,20 +174,3 @@ def _ends_with_newline(file: Path) -> bool:
     with file.open("rb") as read:
         read.seek(-1, os.SEEK_END)
         return read.read(1) == b"\n"
-
-
-def _lock(file: IO[bytes]) -> bool:
-    """Locks an open file until it is closed, also by the end of this process. Returns False if another process has it."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        # A file system without locks lets everyone in: it is the user's own folder.
-        return error.errno not in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
-    return True

@@ -31,6 +31,7 @@ class Options:
     again: bool = False  # do what is present too
     blender: str | None = None  # program; see `blends.command`
     extension: str | None = None  # folder, for the module bpy
+    part: tuple[int, int] | None = None  # (k, n): every n-th job from the k-th on, counted from 1; None: all
 
 
 @dataclass
@@ -65,7 +66,7 @@ def run(
     used, and StorageError for a folder or scheduler that cannot. A KeyboardInterrupt ends the workers and comes out.
     """
     chosen = options or Options()
-    jobs = planned(table)
+    jobs = part_of(planned(table), chosen.part)
     if begin is not None:
         begin(len(jobs))
     outcome, ended = Outcome(), {}
@@ -77,7 +78,7 @@ def run(
         if report is not None:
             report(record)
 
-    with Results(out.absolute()) as results:
+    with Results(out.absolute(), "" if chosen.part is None else "{}/{}".format(*chosen.part), jobs) as results:
         calls: dict[int, Call] = {}
         for number, job in enumerate(jobs):
             if job.error:
@@ -96,9 +97,10 @@ def run(
                     results.clear()  # the workers have ended; those of a scheduler may still finish
                 raise
         outcome.records = [ended[number] for number in range(len(jobs))]
-        drawn, said = sheets.draw_all(jobs, outcome.records, results.folder)
-        outcome.sheets += drawn
-        outcome.notes += said
+        if chosen.part is None:  # a part has only some of what a sheet shows
+            drawn, said = sheets.draw_all(jobs, outcome.records, results.folder)
+            outcome.sheets += drawn
+            outcome.notes += said
         if results.pending:
             results.add(results.pending.pop())  # once more
         elif outcome.notes and outcome.notes[0].startswith(str(results.file)):
@@ -112,12 +114,20 @@ def planned(table: Path) -> list[Job]:
     return [with_digest(job, known) for job in plan_jobs(read_table(table), table.absolute().parent)]
 
 
-def rehearse(table: Path, out: Path) -> list[Record]:
+def part_of(jobs: list[Job], part: tuple[int, int] | None) -> list[Job]:
+    """Returns the jobs of one part of a table. Raises InputError for a part without jobs."""
+    chosen = jobs if part is None else jobs[part[0] - 1 :: part[1]]
+    if not chosen:
+        raise InputError(f"the table has {len(jobs)} jobs, and part {part} none of them: take fewer parts")
+    return chosen
+
+
+def rehearse(table: Path, out: Path, part: tuple[int, int] | None = None) -> list[Record]:
     """Returns what a run would do, and does nothing: records with the status "planned", "skipped" or "failed"."""
     found = []
     folder = Results(out.absolute())
     folder.read()
-    for job in planned(table):
+    for job in part_of(planned(table), part):
         status = "failed" if job.error else "skipped" if folder.present(job) is not None else "planned"
         found.append(Record.of(job, status, job.error))
     return found
