@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Clip, ThewError
+from .. import Clip, InputError, ThewError
 from . import columns
 from .jobs import Job, Record
 
@@ -77,6 +77,8 @@ def look_of(job: Job, record: Record, folder: Path) -> Look:
     if (name := f"{job.name}/{job.name}.look.npz") in paths:
         with np.load(folder / name) as data:
             return Look(title, data["frames"].tolist(), data["triangles"], data["skin"], data["shown"])
+    if job.kind == "blend":
+        raise InputError("its bakes hold no scene's range, as those of actions do not")
     clip = Clip.load(folder / f"{job.name}.clip.thew")
     frames = chosen_frames(len(clip))
     shown = np.stack([clip.positions(frame) for frame in frames]).astype(float)
