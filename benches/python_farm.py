@@ -33,6 +33,8 @@ from examples.python import shapes
 RATES, GRAVITIES = (48, 72, 96, 120), (-9.81, -4.9, 0.0, 9.81)
 FRAMES = (4, 5, 6)
 """Lengths of the shots: with the ranges above 48 jobs."""
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Signal that leaves a process no word; Windows has one for all."""
 KILLS = 5, 20
 """Numbers of ended jobs after which a worker and the command are killed."""
 MAX_OVERHEAD = 0.3
@@ -76,7 +78,7 @@ def prove(
             count = sum(record["status"] == "ok" for record in proof.first)
             if count == kills[0] and not proof.killed:
                 proof.killed.append(int(proof.first[-1]["worker"].rpartition(":")[2]))
-                os.kill(proof.killed[0], signal.SIGKILL)
+                os.kill(proof.killed[0], KILL)
             elif count == kills[1]:
                 proof.killed.append(process.pid)
                 process.kill()

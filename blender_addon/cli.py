@@ -353,6 +353,10 @@ def main(words: list[str]) -> int:
             print(MeshReport(arguments.object or arguments.file, sentence(str(error)), False).as_json(), flush=True)
         print(sentence(str(error)), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        kept = "the reported shots are" if arguments.command == "export" and told else "nothing was"
+        print(f"Stopped; {kept} written.", file=sys.stderr)
+        return 130
     return 2 if any(not line.done and not line.left for line in lines) else 0
 
 

@@ -253,6 +253,8 @@ def main(words: Sequence[str] | None = None) -> int:
             if bar is not None:
                 bar.close()
     except ThewError as error:
+        for shot in given.shots if given.json and not told else ():
+            print(Job(shot, given.out, error=str(error)).as_json(), flush=True)
         print(f"{error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

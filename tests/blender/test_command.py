@@ -196,6 +196,19 @@ def test_command_refused_mesh(saved_file, capsys):
     assert not line["done"] and "no object" in line["text"]
 
 
+@pytest.mark.parametrize("command", ["bake", "export"])
+def test_command_interrupted(saved_file, tmp_path, capsys, monkeypatch, command):
+    """An interrupted command ends with status 130 and leaves the file as it was."""
+
+    def stop(*_given, **_named):
+        raise KeyboardInterrupt
+
+    before = saved_file.read_bytes()
+    monkeypatch.setattr(part("cli"), f"{command}_one", stop)
+    assert part("cli").main([command, str(saved_file), "--out", str(tmp_path)]) == 130
+    assert "Stopped" in capsys.readouterr().err and saved_file.read_bytes() == before
+
+
 def test_command_full_disk(saved_file, capsys):
     """A full disk leaves the file as it was and no half-written file beside it."""
     resource = pytest.importorskip("resource")

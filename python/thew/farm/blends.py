@@ -56,9 +56,7 @@ def bake(call: Call, part: Path) -> Made:
     code, lines, said = _run(words)
     reports = [report for line in lines if (report := _report(line)) is not None]
     done = [report for report in reports if report.get("done")]
-    failed = [
-        f"{report['name']}: {report['text']}" for report in reports if not (report.get("done") or report.get("left"))
-    ]
+    failed = [_fault(report, call.job) for report in reports if not (report.get("done") or report.get("left"))]
     if not done or not out.is_file():
         reason = " ".join(failed) or " ".join(said[-TAIL:]) or f"Blender ended with status {code} and gave no reason"
         raise MotionError(reason.rstrip("."))
@@ -109,6 +107,11 @@ def _run(words: list[str]) -> tuple[int, list[str], list[str]]:
             return process.returncode, out.splitlines(), [line for line in err.splitlines() if line.strip()]
     except OSError as error:
         raise InputError(f"Blender cannot be started ({error.strerror}): check {words[0]}") from error
+
+
+def _fault(report: dict[str, Any], job: Job) -> str:
+    """Returns a sentence on a mesh that was not baked. What concerns the whole file or the job's own object needs no name."""
+    return str(report["text"]) if report["name"] in {job.object, job.file} else f"{report['name']}: {report['text']}"
 
 
 def _report(line: str) -> dict[str, Any] | None:
