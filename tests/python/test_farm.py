@@ -95,6 +95,7 @@ def test_table_same_job(shots, name, text):
         ("frames=9", "first and the last"),
         ("frames=9 2", "the last comes before"),
         ("target=pc3", "take pc2"),
+        ("out=" + 50 * "name", "a short one"),
         ("out=a|b", "several values"),
     ],
 )

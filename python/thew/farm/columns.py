@@ -116,7 +116,7 @@ def label(value: Any) -> str:
 
 def plain(text: str) -> str:
     """Returns text with nothing that a file's name should not have."""
-    return re.sub(r"[^\w.+-]+", "_", text, flags=re.ASCII).strip("._") or "_"
+    return re.sub(r"[^\w.+-]+", "_", text).strip("._") or "_"
 
 
 def _is_vector(name: str, kind: str) -> bool:

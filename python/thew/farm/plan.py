@@ -13,7 +13,7 @@ from . import columns
 from .jobs import Job
 from .table import Row
 
-#: Longest name of a job. File systems take 255 bytes; endings and names of unfinished folders need the rest.
+#: Longest name of a job, bytes. File systems take 255 bytes; endings and names of unfinished folders need the rest.
 MAX_NAME = 160
 #: Largest number of jobs of one row. More are a mistyped range rather than a plan.
 MAX_JOBS_OF_ROW = 10_000
@@ -69,6 +69,8 @@ def _jobs_of(row: Row, file: Path) -> Iterator[Job]:
         columns.check_name(name, kind)
     if kind == "shot" and (wrong := [name for name in ("object", "action") if name in given]):
         raise InputError(f"{wrong[0]}: a shot holds one object and its motion: leave it out, or name a .blend")
+    if "action" in given and "frames" in given:
+        raise InputError("an action is baked over its own frames: leave frames or action out")
     choices = {name: columns.values_of(name, value, kind, row.text) for name, value in given.items()}
     ranges = [name for name, values in choices.items() if len(values) > 1]
     for name in ("out", "target"):
@@ -89,8 +91,8 @@ def _jobs_of(row: Row, file: Path) -> Iterator[Job]:
 def _job(row: Row, file: Path, kind: str, values: dict[str, Any], base: str, chosen: dict[str, Any]) -> Job:
     """Returns one job. `chosen`: its values of the ranges of the row."""
     name = "_".join([base, *(f"{columns.plain(each)}-{columns.label(value)}" for each, value in chosen.items())])
-    if len(name) > MAX_NAME:
-        raise InputError(f"its result would have a name of {len(name)} letters: give it a short one in the column out")
+    if (length := len(name.encode())) > MAX_NAME:
+        raise InputError(f"its result would have a name of {length} bytes: give it a short one in the column out")
     settings = {name: value for name, value in values.items() if name not in columns.TASKS}
     columns.check_settings(settings, kind)
     return Job(

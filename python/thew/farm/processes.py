@@ -14,8 +14,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import parent_process
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Self
 
@@ -91,13 +90,15 @@ class Processes:
 
 
 class _Worker:
-    """One process and the pipe to it."""
+    """One process with a pipe for jobs, and a leash: a pipe whose end ends the process, whatever it is doing."""
 
     def __init__(self) -> None:
-        self.pipe, theirs = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
+        self.pipe, pipe = _CONTEXT.Pipe()
+        leash, self.leash = _CONTEXT.Pipe(duplex=False)
+        self.process = _CONTEXT.Process(target=_work, args=(pipe, leash), daemon=True)
         self.process.start()
-        theirs.close()  # so that its end shows here
+        pipe.close()  # so that its end shows here
+        leash.close()
 
     def do(self, call: Call) -> Record:
         """Does one job. Raises EOFError or OSError if the process ends before."""
@@ -106,15 +107,17 @@ class _Worker:
         return record
 
     def end(self, at_once: bool = False) -> int | None:
-        """Ends the process. Returns its exit status."""
-        if at_once:
-            self.process.terminate()
-        with suppress(OSError):
-            self.pipe.close()
+        """Ends the process, also in the middle of a job if `at_once`. Returns its exit status."""
+        for pipe in (self.leash,) if at_once else (self.pipe,):
+            with suppress(OSError):
+                pipe.close()
         self.process.join(10.0)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
+        for pipe in (self.pipe, self.leash):
+            with suppress(OSError):
+                pipe.close()
         return self.process.exitcode
 
 
@@ -129,23 +132,18 @@ def lost_worker(tries: int, code: int | None = None) -> str:
     )
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, leash: Connection) -> None:
     """Does jobs until the command closes the pipe. Ends with the command."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command decides
-    signal.signal(signal.SIGTERM, lambda *_: _leave())
-    threading.Thread(target=_watch_command, daemon=True).start()
+    threading.Thread(target=_end_with, args=(leash,), daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
             pipe.send(run_job(pipe.recv()))
 
 
-def _watch_command() -> None:
-    """Ends this process with the command, and the Blender that it waits for."""
-    if (command := parent_process()) is not None:
-        wait([command.sentinel])
-        _leave()
-
-
-def _leave() -> None:
+def _end_with(leash: Connection) -> None:
+    """Ends this process once the command lets go of the leash or ends itself, and the Blender that it waits for."""
+    with suppress(EOFError, OSError):
+        leash.recv()
     blends.stop()
     os._exit(1)
