@@ -487,11 +487,11 @@ def test_blend_by_program(shots, tmp_path, capsys):
     )
     blender.chmod(0o755)
     (shots / "hero.blend").write_bytes(b"BLENDER")
-    rows = "file,object,frames,action,method,rate\nhero.blend,Body,1 8,Walk,warped,300\nhero.blend,none,,,,\n"
+    rows = "file,object,frames,action,method,rate\nhero.blend,Body,1 8,,warped,300\nhero.blend,Body,,Walk,,\nhero.blend,none,,,,\n"
     assert run(shots, rows, tmp_path / "out", "--json", "--blender", str(blender), "--threads", "3") == 2
     told = records(capsys)
     assert told["hero.none"]["message"] == "Nothing moves here"
-    done = told["hero.Body.Walk"]
+    done, action = told["hero.Body"], told["hero.Body.Walk"]
     assert done["status"] == "ok" and done["frames"] == 8 and done["worst_frame"]["frame"] == 3
     words = (tmp_path / "out" / done["outputs"][0]["path"]).read_text()
     assert words.startswith(f"--command thew bake {shots / 'hero.blend'} --out ")
@@ -499,11 +499,13 @@ def test_blend_by_program(shots, tmp_path, capsys):
         "--json",
         "--threads 3",
         "--frames 1 8",
-        "--actions Walk",
         '--set method="warped"',
         "--set rate=300.0",
     ):
         assert option in words
+    assert (
+        "--actions Walk" in (tmp_path / "out" / action["outputs"][0]["path"]).read_text() and "--actions" not in words
+    )
 
 
 def test_worker_environment(shots):
