@@ -64,7 +64,8 @@ def draw_all(jobs: Sequence[Job], records: Sequence[Record], folder: Path) -> tu
                 _save(draw(looks), file, shown)
             drawn.append(file)
         except (ThewError, OSError, ValueError) as error:
-            said.append(f"{file} cannot be drawn: {error}")
+            reason = getattr(error, "strerror", None) or str(error)  # the system's errors begin with numbers
+            said.append(f"{file} cannot be drawn: {reason}")
         if len(row) > MAX_ROWS:
             said.append(f"{file} shows the first {MAX_ROWS} of {len(row)} jobs")
     return drawn, said
