@@ -26,6 +26,8 @@ from .jobs import Call, Made, Record, digest_file, now
 JOURNAL = ".thew-farm"
 #: Endings of folders with unfinished and with replaced results.
 PART, FORMER = ".thew-part", ".thew-former"
+#: Ending of files that Blender writes beside a .blend, and anew when it is opened: no results.
+CACHE = ".thew-cache"
 
 
 def run_job(call: Call) -> Record:
@@ -81,7 +83,8 @@ def _work(call: Call, part: Path) -> Made:
 
 def _outputs(part: Path, made: Made, name: str) -> list[dict[str, Any]]:
     """Returns path in the folder of results, digest and size of each file that was made."""
-    files = [part / each for each in made.files] or sorted(path for path in part.rglob("*") if path.is_file())
+    everything = sorted(path for path in part.rglob("*") if path.is_file() and path.suffix != CACHE)
+    files = [part / each for each in made.files] or everything
     folder = Path() if made.files else Path(name)
     return [
         {
