@@ -89,7 +89,7 @@ def prove(
     proof.statuses, proof.seconds = (process.returncode, again.returncode), time.perf_counter() - began
     proof.manifest = [json.loads(line) for line in (out / "manifest.jsonl").read_text().splitlines()]
     done = {record["name"]: record for record in proof.manifest if record["status"] == "ok"}
-    jobs = [job for job in farm.planned(table) if not job.error and job.name != "bad"]
+    jobs = [job for job in farm.read_jobs(table) if not job.error and job.name != "bad"]
     proof.lost = [job.name for job in jobs if job.name not in done]
     named = {each["path"] for record in done.values() for each in record["outputs"]}
     own = {"manifest.jsonl", *(f"{job.wedge}.sheet.png" for job in jobs)}

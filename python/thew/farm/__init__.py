@@ -12,6 +12,6 @@ Dask (`cluster`). `manifest` keeps what happened, `running` leads, `sheets` draw
 """
 
 from .jobs import Job, Record
-from .running import Options, Outcome, planned, rehearse, run
+from .running import Options, Outcome, read_jobs, rehearse, run
 
-__all__ = ["Job", "Options", "Outcome", "Record", "planned", "rehearse", "run"]
+__all__ = ["Job", "Options", "Outcome", "Record", "read_jobs", "rehearse", "run"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import InputError, MotionError
-from .jobs import Call, Job, Made
+from .jobs import Call, Job, JobResult
 
 #: Environment variables: Blender's program, and the folder of the extension for the module bpy.
 BLENDER, EXTENSION = "THEW_BLENDER", "THEW_EXTENSION"
@@ -46,24 +46,24 @@ def command(blender: str | None = None, extension: str | None = None) -> tuple[s
     return (found, "--command", "thew")
 
 
-def bake(call: Call, part: Path) -> Made:
+def bake(call: Call, part: Path) -> JobResult:
     """Bakes the .blend of a job into a folder, which is the result as a whole. Raises InputError, and MotionError if nothing was baked.
 
     The folder lies as deep as its place, so that relative paths in the .blend go on leading to the same files.
     """
     start, out = call.blender or command(), part / f"{call.job.name}.blend"
     words = [*start, "bake", call.job.file, "--out", str(out), *options(call)]
-    code, lines, said = _run(words)
+    code, lines, errors = _run(words)
     reports = [report for line in lines if (report := _report(line)) is not None]
     done = [report for report in reports if report.get("done")]
     failed = [_fault(report, call.job) for report in reports if not (report.get("done") or report.get("left"))]
     if not done or not out.is_file():
-        reason = " ".join(failed) or " ".join(said[-TAIL:]) or f"Blender ended with status {code} and gave no reason"
+        reason = " ".join(failed) or " ".join(errors[-TAIL:]) or f"Blender ended with status {code} and gave no reason"
         raise MotionError(reason.rstrip("."))
     warnings = [note for report in done for note in report.get("notes", [])]
     worst = max((report["worst_frame"] for report in done if report.get("worst_frame")), default=None, key=_distance)
     missing = f"{' '.join(failed)} The others are baked" if failed else ""
-    return Made([], missing, max(report.get("frames", 0) for report in done), warnings, worst)
+    return JobResult([], missing, max(report.get("frames", 0) for report in done), warnings, worst)
 
 
 def options(call: Call) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from .._errors import InputError, StorageError
 from .jobs import Call, Record
-from .processes import lost_worker
+from .processes import lost_worker_sentence
 from .working import run_job
 
 #: Seconds to wait for a scheduler before it counts as away. Dask's own 30 s look like a hang.
@@ -97,7 +97,10 @@ class Cluster:
                 future.release()
         except Exception as error:  # Dask itself has failed, not a job
             for call in list(futures.values()):
-                yield call, Record.of(call.job, "failed", f"its workers were lost ({error}): give the command again")
+                yield (
+                    call,
+                    Record.from_job(call.job, "failed", f"its workers were lost ({error}): give the command again"),
+                )
 
     def _record(self, future: Any, call: Call) -> Record:
         """Returns what became of a job."""
@@ -106,14 +109,16 @@ class Cluster:
         if future.cancelled():
             # Only a lost scheduler cancels: its jobs cannot be asked for any more.
             where = self.address or "on this machine"
-            return Record.of(call.job, "failed", f"the scheduler {where} was lost: give the command again")
+            return Record.from_job(call.job, "failed", f"the scheduler {where} was lost: give the command again")
         error = future.exception()
         if error is None:
             record: Record = future.result()
             return record
         if isinstance(error, KilledWorker):
-            return Record.of(call.job, "failed", lost_worker(getattr(error, "allowed_failures", self.retries) + 1))
-        return Record.of(call.job, "failed", f"its worker could not take it: {error}")
+            return Record.from_job(
+                call.job, "failed", lost_worker_sentence(getattr(error, "allowed_failures", self.retries) + 1)
+            )
+        return Record.from_job(call.job, "failed", f"its worker could not take it: {error}")
 
     def pids(self) -> list[int]:
         """Returns the numbers of the workers' processes of a cluster of this machine."""

@@ -111,10 +111,10 @@ def label(value: Any) -> str:
         return short if float(short) == value else repr(value)
     if isinstance(value, (tuple, list)):
         return "_".join(label(each) for each in value)
-    return plain(str(value))
+    return safe_name(str(value))
 
 
-def plain(text: str) -> str:
+def safe_name(text: str) -> str:
     """Returns text with nothing that a file's name should not have."""
     return re.sub(r"[^\w.+-]+", "_", text).strip("._") or "_"
 

@@ -49,7 +49,10 @@ def add_farm(commands: Any) -> None:
         "--processes", action="store_true", help="plain processes on this machine, also where Dask is installed"
     )
     run.add_argument(
-        "--part", metavar="K/N", type=part, help="every N-th job from the K-th on, from 1: for arrays of a render farm"
+        "--part",
+        metavar="K/N",
+        type=parse_part,
+        help="every N-th job from the K-th on, from 1: for arrays of a render farm",
     )
     run.add_argument("--again", action="store_true", help="do jobs whose results are present too")
     run.add_argument("--blender", metavar="PROGRAM", help="Blender for rows with a .blend (that of THEW_BLENDER)")
@@ -71,7 +74,7 @@ def count(low: int, high: int) -> Any:
     return parse
 
 
-def part(word: str) -> tuple[int, int]:
+def parse_part(word: str) -> tuple[int, int]:
     """Parses a part K/N of a table."""
     first, sign, every = word.partition("/")
     if not sign or not first.isdecimal() or not every.isdecimal() or not 1 <= int(first) <= int(every):

@@ -17,7 +17,7 @@ def load(folder: str) -> Any:
     """Imports the extension from its folder, switches it on, and returns its package."""
     import bpy
 
-    place = Path(folder) if folder else installed()
+    place = Path(folder) if folder else installed_extension()
     if place is None or not (place / "__init__.py").is_file():
         sys.exit(f"Thew's extension is not in {place or 'the folder of extensions'}: name its folder in THEW_EXTENSION")
     spec = importlib.util.spec_from_file_location(
@@ -32,7 +32,7 @@ def load(folder: str) -> Any:
     return package
 
 
-def installed() -> Path | None:
+def installed_extension() -> Path | None:
     """Returns the folder of the extension that is installed for this user."""
     import bpy
 

@@ -88,13 +88,13 @@ class Record:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @staticmethod
-    def of(job: Job, status: str, message: str = "") -> Record:
+    def from_job(job: Job, status: str, message: str = "") -> Record:
         """Returns a record of a job without results."""
-        return Record(job.key, job.name, status, message, job.inputs(), row=job.row, ended=now())
+        return Record(job.key, job.name, status, message, job.inputs(), row=job.row, ended=utc_time())
 
 
 @dataclass
-class Made:
+class JobResult:
     """What a job made in its unfinished folder."""
 
     files: list[str]  # names of files in it; empty: the folder as a whole is the result
@@ -122,5 +122,5 @@ def with_digest(job: Job, known: dict[str, str]) -> Job:
     return replace(job, digest=known[job.file])
 
 
-def now() -> str:
+def utc_time() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -76,7 +76,7 @@ class Results:
             if record.status == "ok" and (before is None or before.ended <= record.ended):
                 self._done[record.key, record.name] = record
 
-    def present(self, job: Job) -> Record | None:
+    def find_present(self, job: Job) -> Record | None:
         """Returns the record of a job that was done before and whose results are there, bit for bit."""
         record = self._done.get((job.key, job.name))
         return record if record is not None and self._is_whole(record) else None

@@ -90,7 +90,7 @@ def _jobs_of(row: Row, file: Path) -> Iterator[Job]:
 
 def _job(row: Row, file: Path, kind: str, values: dict[str, Any], base: str, chosen: dict[str, Any]) -> Job:
     """Returns one job. `chosen`: its values of the ranges of the row."""
-    name = "_".join([base, *(f"{columns.plain(each)}-{columns.label(value)}" for each, value in chosen.items())])
+    name = "_".join([base, *(f"{columns.safe_name(each)}-{columns.label(value)}" for each, value in chosen.items())])
     if (length := len(name.encode())) > MAX_NAME:
         raise InputError(f"its result would have a name of {length} bytes: give it a short one in the column out")
     settings = {name: value for name, value in values.items() if name not in columns.TASKS}
@@ -113,9 +113,9 @@ def _job(row: Row, file: Path, kind: str, values: dict[str, Any], base: str, cho
 def _base_name(file: Path, values: dict[str, Any]) -> str:
     """Returns the name of a row's result without its ranges."""
     if "out" in values:
-        return columns.plain(values["out"])
+        return columns.safe_name(values["out"])
     stem = file.name.removesuffix(".thew").removesuffix(".shot") if file.suffix == ".thew" else file.stem
-    return ".".join(columns.plain(word) for word in (stem, values.get("object"), values.get("action")) if word)
+    return ".".join(columns.safe_name(word) for word in (stem, values.get("object"), values.get("action")) if word)
 
 
 def _faulty(row: Row, error: str, job: Job | None = None) -> Job:

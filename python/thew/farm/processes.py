@@ -71,7 +71,7 @@ class Processes:
                 try:
                     ended.put((call, self._do(number, call)))
                 except Exception as error:
-                    ended.put((call, Record.of(call.job, "failed", f"no process can be started here: {error}")))
+                    ended.put((call, Record.from_job(call.job, "failed", f"no process can be started here: {error}")))
         if (worker := self._running.pop(number, None)) is not None:
             worker.end()
 
@@ -86,7 +86,7 @@ class Processes:
             except (EOFError, OSError):
                 code = worker.end()
                 self._running.pop(number, None)
-        return Record.of(call.job, "failed", lost_worker(self.retries + 1, code))
+        return Record.from_job(call.job, "failed", lost_worker_sentence(self.retries + 1, code))
 
 
 class _Worker:
@@ -121,7 +121,7 @@ class _Worker:
         return self.process.exitcode
 
 
-def lost_worker(tries: int, code: int | None = None) -> str:
+def lost_worker_sentence(tries: int, code: int | None = None) -> str:
     """Returns the sentence on a job whose workers ended before it did. `code`: exit status of the last one."""
     how = ""
     if code is not None:

@@ -66,7 +66,7 @@ def run(
     used, and StorageError for a folder or scheduler that cannot. A KeyboardInterrupt ends the workers and comes out.
     """
     chosen = options or Options()
-    jobs = part_of(planned(table), chosen.part)
+    jobs = part_of(read_jobs(table), chosen.part)
     if begin is not None:
         begin(len(jobs))
     outcome, ended = Outcome(), {}
@@ -82,13 +82,13 @@ def run(
         calls: dict[int, Call] = {}
         for number, job in enumerate(jobs):
             if job.error:
-                take(number, Record.of(job, "failed", job.error))
-            elif not chosen.again and (record := results.present(job)) is not None:
+                take(number, Record.from_job(job, "failed", job.error))
+            elif not chosen.again and (record := results.find_present(job)) is not None:
                 take(number, replace(record, status="skipped", message="it was present", row=job.row))
             else:
                 calls[number] = _call(job, results.folder, chosen)
         for number, sentence in _without_blender(calls, chosen).items():
-            take(number, Record.of(calls.pop(number).job, "failed", sentence))
+            take(number, Record.from_job(calls.pop(number).job, "failed", sentence))
         if calls:
             try:
                 _work(calls, chosen, take)
@@ -98,9 +98,9 @@ def run(
                 raise
         outcome.records = [ended[number] for number in range(len(jobs))]
         if chosen.part is None:  # a part has only some of what a sheet shows
-            drawn, said = sheets.draw_all(jobs, outcome.records, results.folder)
+            drawn, sentences = sheets.draw_all(jobs, outcome.records, results.folder)
             outcome.sheets += drawn
-            outcome.notes += said
+            outcome.notes += sentences
         if results.pending:
             results.add(results.pending.pop())  # once more
         elif outcome.notes and outcome.notes[0].startswith(str(results.file)):
@@ -108,7 +108,7 @@ def run(
     return outcome
 
 
-def planned(table: Path) -> list[Job]:
+def read_jobs(table: Path) -> list[Job]:
     """Returns the jobs of a table, each with the digest of its file or with an error."""
     known: dict[str, str] = {}
     return [with_digest(job, known) for job in plan_jobs(read_table(table), table.absolute().parent)]
@@ -127,9 +127,9 @@ def rehearse(table: Path, out: Path, part: tuple[int, int] | None = None) -> lis
     found = []
     folder = Results(out.absolute())
     folder.read()
-    for job in part_of(planned(table), part):
-        status = "failed" if job.error else "skipped" if folder.present(job) is not None else "planned"
-        found.append(Record.of(job, status, job.error))
+    for job in part_of(read_jobs(table), part):
+        status = "failed" if job.error else "skipped" if folder.find_present(job) is not None else "planned"
+        found.append(Record.from_job(job, status, job.error))
     return found
 
 

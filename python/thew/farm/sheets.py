@@ -54,21 +54,21 @@ def draw_all(jobs: Sequence[Job], records: Sequence[Record], folder: Path) -> tu
     if rows and importlib.util.find_spec("PIL") is None:
         return [], ["contact sheets need Pillow: install it with pip install 'thew[farm]' and give the command again"]
     drawn: list[Path] = []
-    said: list[str] = []
+    sentences: list[str] = []
     for name, row in rows.items():
         file = folder / f"{name}.sheet.png"
         try:
             shown = " ".join(record.key for _, record in row[:MAX_ROWS])
-            if _shown_on(file) != shown:
+            if _keys_on(file) != shown:
                 looks = [look_of(job, record, folder) for job, record in row[:MAX_ROWS]]
                 _save(draw(looks), file, shown)
             drawn.append(file)
         except (ThewError, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)  # the system's errors begin with numbers
-            said.append(f"{file} cannot be drawn: {reason}")
+            sentences.append(f"{file} cannot be drawn: {reason}")
         if len(row) > MAX_ROWS:
-            said.append(f"{file} shows the first {MAX_ROWS} of {len(row)} jobs")
-    return drawn, said
+            sentences.append(f"{file} shows the first {MAX_ROWS} of {len(row)} jobs")
+    return drawn, sentences
 
 
 def look_of(job: Job, record: Record, folder: Path) -> Look:
@@ -114,12 +114,14 @@ def draw(looks: Sequence[Look]) -> Any:
             if column < len(look.frames):
                 away = np.linalg.norm(look.shown[column] - look.skin[column], axis=1) / size / FAR_AT
                 centre = 0.5 * (look.skin[column].min(axis=0) + look.skin[column].max(axis=0))
-                picture = shaded(look.shown[column], look.triangles, None if number == 0 else away, centre, half)
+                picture = draw_shape(look.shown[column], look.triangles, None if number == 0 else away, centre, half)
                 sheet.paste(picture, (LABEL + EDGE * column, top + 1))
     return sheet
 
 
-def shaded(points: np.ndarray, triangles: np.ndarray, away: np.ndarray | None, centre: np.ndarray, half: float) -> Any:
+def draw_shape(
+    points: np.ndarray, triangles: np.ndarray, away: np.ndarray | None, centre: np.ndarray, half: float
+) -> Any:
     """Draws triangles from behind to front, those that face the viewer alone. `half`: half the visible width about `centre`.
 
     `away`: distance of each point from its skin, 1 for the bluest; None: grey skin.
@@ -161,7 +163,7 @@ def _span(skin: np.ndarray) -> float:
     return float((seen.max(axis=1) - seen.min(axis=1)).max())
 
 
-def _shown_on(file: Path) -> str:
+def _keys_on(file: Path) -> str:
     """Returns the keys of the jobs on a sheet; "" if there is none."""
     from PIL import Image
 

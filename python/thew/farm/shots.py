@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import Clip, InputError, Shot, bakes
-from .jobs import Job, Made
+from .jobs import Job, JobResult
 
 
-def simulate(job: Job, part: Path) -> Made:
+def simulate(job: Job, part: Path) -> JobResult:
     """Simulates the shot of a job with its settings, and writes the results into a folder. Raises what Thew raises."""
     shot = load(job)
     clip = shot.simulate()
@@ -25,7 +25,7 @@ def simulate(job: Job, part: Path) -> Made:
         else:
             bakes.write_mdd(part / files[-1], np.asarray(clip), shot.fps)
     warnings = [f"{warning}." for warning in clip.warnings] + [f"{note}." for note in clip.contact_notes()]
-    return Made(files, "", len(clip), warnings, worst_frame(clip))
+    return JobResult(files, "", len(clip), warnings, worst_frame(clip))
 
 
 def load(job: Job) -> Shot:

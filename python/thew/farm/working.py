@@ -20,7 +20,7 @@ import thew
 
 from .. import ThewError
 from . import blends, shots
-from .jobs import Call, Made, Record, digest_file, now
+from .jobs import Call, JobResult, Record, digest_file, utc_time
 
 #: Folder of the journal in the folder of results.
 JOURNAL = ".thew-farm"
@@ -33,7 +33,7 @@ CACHE = ".thew-cache"
 def run_job(call: Call) -> Record:
     """Does one job, on whatever machine this is. Failures are told in the record; only a killed process raises nothing and returns nothing."""
     began = time.perf_counter()
-    record = Record.of(call.job, "failed")
+    record = Record.from_job(call.job, "failed")
     published = False
     record.worker = f"{platform.node()}:{os.getpid()}"
     out = Path(call.out)
@@ -63,7 +63,7 @@ def run_job(call: Call) -> Record:
         shutil.rmtree(part, ignore_errors=True)
     if not published:
         record.outputs = []
-    record.seconds, record.ended = round(time.perf_counter() - began, 4), now()
+    record.seconds, record.ended = round(time.perf_counter() - began, 4), utc_time()
     _keep(record, out)
     return record
 
@@ -77,11 +77,11 @@ def _limit_threads(count: int) -> None:
         set_threads(count)  # a worker of a scheduler may have worked before
 
 
-def _work(call: Call, part: Path) -> Made:
+def _work(call: Call, part: Path) -> JobResult:
     return blends.bake(call, part) if call.job.kind == "blend" else shots.simulate(call.job, part)
 
 
-def _outputs(part: Path, made: Made, name: str) -> list[dict[str, Any]]:
+def _outputs(part: Path, made: JobResult, name: str) -> list[dict[str, Any]]:
     """Returns path in the folder of results, digest and size of each file that was made."""
     everything = sorted(path for path in part.rglob("*") if path.is_file() and path.suffix != CACHE)
     files = [part / each for each in made.files] or everything
@@ -96,7 +96,7 @@ def _outputs(part: Path, made: Made, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _publish(part: Path, out: Path, made: Made, name: str) -> None:
+def _publish(part: Path, out: Path, made: JobResult, name: str) -> None:
     """Moves what was made to its place. A folder takes the place of a whole earlier one."""
     for each in made.files:
         (part / each).replace(out / each)
