@@ -2,11 +2,13 @@
 """Tables of the farm: CSV and TOML, columns, ranges, names and keys of jobs."""
 
 import csv
+from types import SimpleNamespace
 
 import pytest
 from farming import jobs_of
 from thew.__main__ import main
 from thew.farm import columns, plan, table
+from thew.farm import shots as farm_shots
 from thew.farm.jobs import Job
 
 
@@ -143,3 +145,21 @@ def test_csv_of_spreadsheet(shots):
         csv.writer(out).writerows([["file", "out"], ["anna.shot.thew", 'a "b", c']])
     (job,) = plan.plan_jobs(table.read_table(file), shots)
     assert job.name == "a_b_c"
+
+
+def test_job_settings_passed_on(monkeypatch):
+    """A job changes its shot by `Shot.replace` alone: settings by name, softness with them, frames as a range with both ends."""
+    asked = []
+
+    class Fake:
+        def replace(self, **changes):
+            asked.append(changes)
+            if "softness" not in changes:
+                raise TypeError("frames")
+            return self
+
+    monkeypatch.setattr(farm_shots, "Shot", SimpleNamespace(load=lambda _file: Fake()))
+    farm_shots.load(Job("a", "/a", "shot", settings={"softness": 0.7, "rate": 300.0}, frames=(2, 5)))
+    assert asked == [{"softness": 0.7, "rate": 300.0, "frames": range(2, 6)}]
+    with pytest.raises(thew.InputError, match="frames: this version of Thew cannot change"):
+        farm_shots.load(Job("a", "/a", "shot", frames=(2, 5)))
