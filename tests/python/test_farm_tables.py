@@ -5,6 +5,7 @@ import csv
 from types import SimpleNamespace
 
 import pytest
+import thew
 from farming import jobs_of
 from thew.__main__ import main
 from thew.farm import columns, plan, table
