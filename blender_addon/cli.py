@@ -55,8 +55,9 @@ def bake_file(
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` (or into it, if it is a folder) or over `file`.
 
-    `method`, `modes`, `space` and `settings` (`NAME=VALUE`) replace the file's settings. `look`: a few frames of the first body are written
-    beside the result (`write_look`). `beside_out`: files of the bake lie beside `out`, not beside `file`. `finished`: of the flesh only the keys are left.
+    `method`, `modes`, `space` and `settings` (`NAME=VALUE`) replace the file's settings. `look`: a few frames of the first body are
+    written beside the result (`write_look`). `beside_out`: files of the bake lie beside `out`, a new file, not beside `file`.
+    `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
     chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. `error` in millimetres, `regions`: of
@@ -81,14 +82,14 @@ def bake_file(
         wanted |= {"start": frames[0], "end": frames[1]}
     tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
     open_file(file, scripts, say)
-    if beside_out:
-        move_to(place)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
     for obj in meshes:
         configure(obj, method, modes, changes)
         if space is not None:
             obj.thew.bake_space = space
+    if beside_out:
+        move_to(place)
     failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
     meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
     for obj in meshes:
@@ -99,6 +100,8 @@ def bake_file(
         if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
             finish_one(obj, line, say)
     if not any(line.done for line in lines):
+        if beside_out:
+            place.unlink(missing_ok=True)
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
     save(place)
     first = next((line for line in lines if line.done and line.worst_frame), None) if look else None
