@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapes
 import thew
 from farming import hidden, records, run
 from thew import farm
@@ -238,6 +239,32 @@ def test_blend_by_program(shots, tmp_path, capsys):
     assert (
         "--actions Walk" in (tmp_path / "out" / action["outputs"][0]["path"]).read_text() and "--actions" not in words
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script stands for Blender")
+def test_run_timeout(arm, tmp_path, capsys):
+    """A job that takes too long is given up, be it a simulation or a Blender, and leaves nothing."""
+    poses = np.repeat(shapes.bend(0.3)[None], 2000, axis=0)
+    thew.Shot(arm.body, poses, 24, method="warped", rate=5000.0).save(tmp_path / "long.shot.thew")
+    (tmp_path / "stuck.blend").write_bytes(b"BLENDER")
+    blender = tmp_path / "blender"
+    blender.write_text(f"#!{sys.executable}\nimport signal\nsignal.pause()\n")
+    blender.chmod(0o755)
+    assert (
+        run(
+            tmp_path,
+            "file\nlong.shot.thew\nstuck.blend\n",
+            tmp_path / "out",
+            "--json",
+            "--blender",
+            str(blender),
+            "--timeout",
+            "1",
+        )
+        == 1
+    )
+    assert all("given up after 1 s" in record["message"] for record in records(capsys).values())
+    assert not hidden(tmp_path / "out")
 
 
 def test_worker_environment(shots):

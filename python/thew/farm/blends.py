@@ -53,7 +53,10 @@ def bake(call: Call, part: Path) -> JobResult:
     """
     start, out = call.blender or command(), part / f"{call.job.name}.blend"
     words = [*start, "bake", call.job.file, "--out", str(out), *options(call)]
-    code, lines, errors = _run(words)
+    try:
+        code, lines, errors = _run(words, call.timeout or None)
+    except subprocess.TimeoutExpired as error:
+        raise MotionError(call.overdue()) from error
     reports = [report for line in lines if (report := _report(line)) is not None]
     done = [report for report in reports if report.get("done")]
     failed = [_fault(report, call.job) for report in reports if not (report.get("done") or report.get("left"))]
@@ -89,8 +92,8 @@ def stop() -> None:
         process.kill()
 
 
-def _run(words: list[str]) -> tuple[int, list[str], list[str]]:
-    """Runs Blender. Returns its exit status, the lines of its output, and those of its errors."""
+def _run(words: list[str], timeout: float | None) -> tuple[int, list[str], list[str]]:
+    """Runs Blender. Returns its exit status, the lines of its output, and those of its errors. Raises TimeoutExpired."""
     package = str(Path(__file__).resolve().parents[2])
     paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} if "-m" in words[:2] else dict(os.environ)
@@ -101,7 +104,10 @@ def _run(words: list[str]) -> tuple[int, list[str], list[str]]:
         ) as process:  # fmt: skip
             _running.add(process)
             try:
-                out, err = process.communicate()
+                out, err = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
             finally:
                 _running.discard(process)
             return process.returncode, out.splitlines(), [line for line in err.splitlines() if line.strip()]

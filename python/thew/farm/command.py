@@ -46,6 +46,9 @@ def add_farm(commands: Any) -> None:
         "--retries", metavar="R", type=count(0, 100), default=2, help="new tries of a job whose worker died (2)"
     )
     run.add_argument(
+        "--timeout", metavar="S", type=count(1, 10**7), help="seconds after which a job is given up (never)"
+    )
+    run.add_argument(
         "--processes", action="store_true", help="plain processes on this machine, also where Dask is installed"
     )
     run.add_argument(
@@ -92,9 +95,17 @@ def main(words: Sequence[str], prog: str, blender: str | None = None, extension:
 def run_farm(given: argparse.Namespace, blender: str | None = None, extension: str | None = None) -> int:
     """Runs `farm run` with its parsed words. Returns 0 if all jobs are done, 2 if some are, 1 if none is, 130 if it was interrupted."""
     options = Options(
-        given.scheduler, given.workers, given.threads, given.retries, given.processes, given.again,
-        given.blender or blender, extension, given.part,
-    )  # fmt: skip
+        scheduler=given.scheduler,
+        workers=given.workers,
+        threads=given.threads,
+        retries=given.retries,
+        processes=given.processes,
+        again=given.again,
+        blender=given.blender or blender,
+        extension=extension,
+        timeout=given.timeout,
+        part=given.part,
+    )
     before = _end_as_interrupt()
     began = time.perf_counter()
     ended: list[Record] = []

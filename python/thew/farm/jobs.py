@@ -62,7 +62,12 @@ class Call:
     job: Job
     out: str  # folder of results, absolute path
     threads: int = 0  # for each job; 0: one for each processor
+    timeout: float = 0.0  # seconds after which it is given up; 0: never
     blender: tuple[str, ...] = ()  # words that start Blender's command `thew`; empty: those of the worker
+
+    def overdue(self) -> str:
+        """Returns the sentence on a job that takes too long."""
+        return f"it was given up after {self.timeout:g} s: give it longer with --timeout"
 
 
 @dataclass

@@ -31,6 +31,7 @@ class Options:
     again: bool = False  # do what is present too
     blender: str | None = None  # program; see `blends.command`
     extension: str | None = None  # folder, for the module bpy
+    timeout: float | None = None  # seconds after which a job is given up; None: never
     part: tuple[int, int] | None = None  # (k, n): every n-th job from the k-th on, counted from 1; None: all
 
 
@@ -141,7 +142,7 @@ def default_workers(jobs: int, options: Options) -> tuple[int, int]:
 
 
 def _call(job: Job, folder: Path, options: Options) -> Call:
-    return Call(job, str(folder), options.threads or 0)
+    return Call(job, str(folder), options.threads or 0, options.timeout or 0.0)
 
 
 def _without_blender(calls: dict[int, Call], options: Options) -> dict[int, str]:

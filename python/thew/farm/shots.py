@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import Clip, InputError, Shot, bakes
-from .jobs import Job, JobResult
+from .. import Cancelled, Clip, InputError, MotionError, Shot, bakes
+from .jobs import Call, Job, JobResult
 
 
-def simulate(job: Job, part: Path) -> JobResult:
+def simulate(call: Call, part: Path) -> JobResult:
     """Simulates the shot of a job with its settings, and writes the results into a folder. Raises what Thew raises."""
+    job, end = call.job, time.monotonic() + (call.timeout or math.inf)
     shot = load(job)
-    clip = shot.simulate()
+    try:
+        clip = shot.simulate(lambda _fraction, _stage: time.monotonic() < end)
+    except Cancelled as error:
+        raise MotionError(call.overdue()) from error
     files = [f"{job.name}.clip.thew"]
     clip.save(part / files[0])
     for target in job.targets[1:]:

@@ -78,7 +78,7 @@ def _limit_threads(count: int) -> None:
 
 
 def _work(call: Call, part: Path) -> JobResult:
-    return blends.bake(call, part) if call.job.kind == "blend" else shots.simulate(call.job, part)
+    return blends.bake(call, part) if call.job.kind == "blend" else shots.simulate(call, part)
 
 
 def _outputs(part: Path, made: JobResult, name: str) -> list[dict[str, Any]]:
