@@ -4,18 +4,21 @@
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
                                      [--target T] [--clips scene|chosen|all] [--actions NAME ...] [--clip CLIP ...]
                                      [--error MM] [--regions N] [--bones N] [--influences N] [--rest-error MM]
-                                     [--finish] [--scripts] [--json] [--threads N] [--out FILE]
-    blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
-                                       [--threads N] [--out FOLDER]
+                                     [--set NAME=VALUE ...] [--look] [--beside-out] [--finish] [--scripts] [--json]
+                                     [--threads N] [--out FILE|FOLDER]
+    blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--set NAME=VALUE ...]
+                                       [--scripts] [--json] [--threads N] [--out FOLDER]
+    blender --command thew farm run TABLE --out FOLDER [...]
     blender --command thew diagnose FILE [--object NAME] [--simulate] [--paths] [--scripts]
 
 `bake` adds flesh to every character as a whole, as one press in the window does. Its bodies are simulated and baked,
 and other meshes on its armature ride along; keyframed flesh is baked as it is. Lines are printed for each mesh, and the
 file is saved. `--clips all` bakes every action of each armature, `--actions` those that are named. With `--clip`, the
 meshes that these files were made for are baked from them, and nothing is simulated. `export` writes
-every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. `diagnose` prints what a report
-of a fault needs, without the names of folders. The exit status is 0
-if everything succeeded, 1 if nothing did, and 3 if some meshes failed and the others were saved.
+every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. `farm` does
+the jobs of a table, each bake in a Blender of its own (`thew.farm`). `diagnose` prints what a report
+of a fault needs, without the names of folders. The exit status is 0 if everything succeeded, 1 if nothing did, and
+2 if some meshes failed and the others were saved.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ from .logic.cuts import cut_text
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED_ERRORS, core
 from .logic.tasks import finish
-from .operators.command_reports import MeshReport, baked_line, keyframed_line
+from .operators import command_settings
+from .operators.command_places import check_place, is_writable, move_to
+from .operators.command_reports import MeshReport, baked_line, keyframed_line, write_look
 from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
@@ -49,11 +54,14 @@ def bake_file(
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
     scripts: bool = False, clips: list[str | Path] | None = None, target_key: str = targets.TARGETS[0].key,
     choice: str = "SCENE", actions: tuple[str, ...] = (), bones: int = 16, influences: int = 4,
-    rest_error: float = 3.0, error: float = 2.0, regions: int = 1,
+    rest_error: float = 3.0, error: float = 2.0, regions: int = 1, settings: tuple[str, ...] = (), look: bool = False,
+    beside_out: bool = False,
 ) -> list[MeshReport]:  # fmt: skip
-    """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
+    """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` (or into it, if it is a folder) or over `file`.
 
-    `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
+    `method`, `modes`, `space` and `settings` (`NAME=VALUE`) replace the file's settings. `look`: a few frames of the first body are
+    written beside the result (`write_look`). `beside_out`: files of the bake lie beside `out`, a new file, not beside `file`.
+    `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
     chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. `error` in millimetres, `regions`: of
@@ -61,7 +69,9 @@ def bake_file(
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
-    check_place(Path(out) if out else file)
+    place = file if not out else Path(out) / file.name if Path(out).is_dir() else Path(out)
+    check_place(place)
+    changes = command_settings.parse(list(settings))
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
     if clips and choice != "SCENE":
@@ -79,9 +89,11 @@ def bake_file(
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
     for obj in meshes:
-        configure(obj, method, modes)
+        configure(obj, method, modes, changes)
         if space is not None:
             obj.thew.bake_space = space
+    if beside_out:
+        move_to(place)
     failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
     meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
     for obj in meshes:
@@ -92,17 +104,14 @@ def bake_file(
         if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
             finish_one(obj, line, say)
     if not any(line.done for line in lines):
+        if beside_out:
+            place.unlink(missing_ok=True)
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
-    save(Path(out) if out else file)
+    save(place)
+    first = next((line for line in lines if line.done and line.worst_frame), None) if look else None
+    if first is not None:
+        write_look(bpy.data.objects[first.name], place.with_suffix(".look.npz"))
     return lines
-
-
-def check_place(path: Path) -> None:
-    """Refuses, before any work, a file that cannot be saved to."""
-    folder = path.resolve().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        what = "is a folder" if path.is_dir() else "is not in a folder that can be written to"
-        raise Refusal(f"Nothing can be saved to {path}, which {what}: choose another place with --out")
 
 
 def is_baked_with_body(obj, scene) -> bool:
@@ -136,8 +145,9 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
             say(f"{obj.name}: {text}")
         known = {*taken.bodies, *(rider for rider, _ in taken.riders)}
         for other in (other for other in bare if obj in bare and other not in known):
-            text = "keeps its plain skin: --object gives it flesh of its own"
-            failed[other.name] = MeshReport(other.name, text, False, left=True)
+            reason = taken.refused.get(other.name)
+            text = f"keeps its plain skin: {reason or '--object gives it flesh of its own'}"
+            failed[other.name] = MeshReport(other.name, text, False, left=reason is None)
     return failed
 
 
@@ -152,7 +162,7 @@ def finish_one(obj, line: MeshReport, say) -> None:
 
 def export_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
-    say=print, method: str | None = None, modes: int | None = None, scripts: bool = False,
+    say=print, method: str | None = None, modes: int | None = None, scripts: bool = False, settings: tuple[str, ...] = (),
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`: beside it).
 
@@ -162,14 +172,15 @@ def export_file(
     folder = Path(out) if out else file.parent
     if not folder.is_dir():
         raise Refusal(f"There is no folder {folder}: make it, or choose another one with --out")
-    if not os.access(folder, os.W_OK):
+    if not is_writable(folder):
         raise Refusal(f"Nothing can be written to the folder {folder}: choose another one with --out")
+    changes = command_settings.parse(list(settings))
     open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
     meshes = meshes_to_bake(scene, name)
     for obj in meshes:
-        configure(obj, method, modes)
+        configure(obj, method, modes, changes)
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
     # Riders are carried by their body.
     meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
@@ -195,12 +206,13 @@ def open_file(file: Path, scripts: bool, say) -> None:
         say(f"{file.name}: its scripts and Python drivers did not run: give --scripts if you trust them")
 
 
-def configure(obj, method: str | None, modes: int | None) -> None:
+def configure(obj, method: str | None, modes: int | None, changes: dict) -> None:
     """Replaces settings of the file by those on the command line."""
     if method is not None:
         obj.thew.method = method
     if modes is not None:
         obj.thew.modes = modes
+    command_settings.apply(obj, bpy.context.scene, changes)
 
 
 def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask]:
@@ -316,14 +328,19 @@ def diagnose_file(arguments) -> int:
 
 
 def main(words: list[str]) -> int:
-    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 3 if some meshes failed."""
+    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 2 if some meshes failed."""
+    if words[:1] == ["farm"]:
+        return run_farm(words[1:])
     arguments = parser().parse_args(words)
     if arguments.command == "diagnose":
         return diagnose_file(arguments)
     if arguments.threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts
 
+    told = []
+
     def say(line: MeshReport | str) -> None:
+        told.append(line)
         if not arguments.json:
             print(line, flush=True)
         elif isinstance(line, MeshReport):
@@ -334,6 +351,7 @@ def main(words: list[str]) -> int:
     given = {
         "name": arguments.object, "frames": tuple(arguments.frames) if arguments.frames else None, "out": arguments.out,
         "method": arguments.method, "modes": arguments.modes, "scripts": arguments.scripts, "say": say,
+        "settings": tuple(arguments.settings),
     }  # fmt: skip
     try:
         if arguments.command == "export":
@@ -354,11 +372,31 @@ def main(words: list[str]) -> int:
                 rest_error=arguments.rest_error,
                 error=arguments.error,
                 regions=arguments.regions,
+                look=arguments.look,
+                beside_out=arguments.beside_out,
             )
     except EXPECTED_ERRORS as error:
+        if arguments.json and not any(isinstance(line, MeshReport) for line in told):
+            print(MeshReport(arguments.object or arguments.file, sentence(str(error)), False).as_json(), flush=True)
         print(sentence(str(error)), file=sys.stderr)
         return 1
-    return 3 if any(not line.done and not line.left for line in lines) else 0
+    except KeyboardInterrupt:
+        kept = "the reported shots are" if arguments.command == "export" and told else "nothing was"
+        print(f"Stopped; {kept} written.", file=sys.stderr)
+        return 130
+    return 2 if any(not line.done and not line.left for line in lines) else 0
+
+
+def run_farm(words: list[str]) -> int:
+    """Runs the table of a farm. Its bakes run in Blenders like this one."""
+    try:
+        core()
+        from thew.farm import command
+    except (Refusal, ImportError) as error:
+        print(sentence(str(error)), file=sys.stderr)
+        return 1
+    program = None if getattr(bpy.app, "module", False) else bpy.app.binary_path or None
+    return command.main(words, "blender --command thew", program, str(Path(__file__).parent))
 
 
 _command = None

@@ -82,6 +82,7 @@ MAKERS = (
     Maker(CONTACT, "demo.look.contact_pictures", "wheel", ("--output", MAKING)),
     Maker(WIND, "demo.look.wind_pictures", "wheel", ("--output", MAKING)),
     Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
+    Maker(("farm-sheet.png",), "benches.python_farm", "wheel", ("--picture", MAKING / "farm-sheet.png")),
     Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
     Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),

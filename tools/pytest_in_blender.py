@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-status = int(pytest.main(sys.argv[1:]))
-sys.stdout.flush()
-sys.stderr.flush()
-os._exit(status)
+if __name__ == "__main__":  # processes that tests start read this file too
+    status = int(pytest.main(sys.argv[1:]))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

@@ -37,6 +37,14 @@ class CharacterCast:
     bodies: list[bpy.types.Object] = field(default_factory=list)
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
     omissions: list[str] = field(default_factory=list)  # a sentence each, without its full stop
+    refused: dict[str, str] = field(
+        default_factory=dict
+    )  # reasons by the names of meshes that cannot have flesh or ride
+
+    def refuse(self, obj: bpy.types.Object, error: Exception) -> None:
+        """Notes a mesh that cannot be taken."""
+        self.refused[obj.name] = str(error)
+        self.omissions.append(f"{describe(obj)} keeps its plain skin: {error}")
 
     def sentences(self) -> list[str]:
         """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
@@ -132,7 +140,7 @@ def sort_meshes(armature: bpy.types.Object, scene, view_layer) -> Task:
         try:
             parts[obj] = rest_part(obj, armature)
         except EXPECTED_ERRORS as error:
-            found.omissions.append(f"{describe(obj)} keeps its plain skin: {error}")
+            found.refuse(obj, error)
     objects = list(parts)
     chosen = yield Work(SEARCH_TEXT, lambda _progress: bodies.find_bodies(list(parts.values())), 0.8, 1.0)
     found.bodies = [objects[i] for i in chosen.bodies]
@@ -197,13 +205,13 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
         except Refusal as error:
             if not done:
                 raise
-            found.omissions.append(f"{describe(body)} keeps its plain skin: {error}")
+            found.refuse(body, error)
         except Exception:
             for each in done:  # cancelled, or an unforeseen error: undo everything
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
-    return mount_riders(done, riders, found.omissions, view_layer)
+    return mount_riders(done, riders, found, view_layer)
 
 
 def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, view_layer, **options) -> Task:
@@ -241,15 +249,15 @@ def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
     return CharacterCast([obj])
 
 
-def mount_riders(done: list, riders: list[tuple], omissions: list[str], view_layer) -> CharacterCast:
+def mount_riders(done: list, riders: list[tuple], found: CharacterCast, view_layer) -> CharacterCast:
     """Mounts the riders; returns the result. A mesh that cannot ride is left, with a sentence."""
-    taken = CharacterCast(done, [], list(omissions))
+    taken = CharacterCast(done, [], list(found.omissions), dict(found.refused))
     for rider, body in riders:
         try:
             mount_along(rider, body, view_layer)
             taken.riders.append((rider, body))
         except Refusal as error:
-            taken.omissions.append(f"{describe(rider)} keeps its plain skin: {error}")
+            taken.refuse(rider, error)
     for body in done:
         body.thew.made.left = "\n".join(sentence(text) for text in taken.omissions) if body == done[0] else ""
     return taken

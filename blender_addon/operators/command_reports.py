@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from ..bake.bake_result import BakeResult, miss_remark
 from ..live import keyframed
+from ..live.session import register as fleshes
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
 from ..scene import bakes
+
+#: Number of frames for contact sheets.
+LOOK_FRAMES = 6
 
 
 @dataclass
@@ -26,6 +31,8 @@ class MeshReport:
     seconds: float = 0.0
     file: str = ""  # the file written for it
     left: bool = False  # it keeps its plain skin on purpose, beside the bodies of its character
+    frames: int = 0  # of its clip
+    worst_frame: dict | None = None  # the frame whose skin is farthest from plain skinning, see `own_motion`
 
     def as_json(self) -> str:
         """Returns the report as one line of JSON."""
@@ -42,16 +49,38 @@ def keyframed_line(obj, baked: BakeResult, seconds: float) -> MeshReport:
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
         f"{seconds:.1f} s"
     )
-    return MeshReport(obj.name, text, True, list(motion.notes), seconds)
+    return MeshReport(obj.name, text, True, list(motion.notes), seconds, frames=len(baked.names))
 
 
-def own_motion(flesh) -> tuple[float, float]:
-    """Returns the distance to the skinned shape over time, root mean square and maximum, as shares of the size."""
+def own_motion(flesh, frames: range) -> tuple[float, float, int]:
+    """Returns the distance to the skinned shape over frames, root mean square and maximum, as shares of the size, and the frame of the
+    maximum.
+    """
     size = float(flesh.surface.size)
-    shown = range(flesh.clip_end - flesh.clip_start + 1)
-    squares = [(flesh.held(flesh.clip.offsets(index)) ** 2).sum(axis=1) for index in shown]
-    mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
-    return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
+    squares = [(flesh.held(flesh.clip.offsets(frame - flesh.clip_start)) ** 2).sum(axis=1) for frame in frames]
+    largest = [each.max() for each in squares]
+    mean, worst = np.mean([each.mean() for each in squares]), int(np.argmax(largest))
+    if size <= 0.0:
+        return 0.0, 0.0, frames[0]
+    return float(np.sqrt(mean)) / size, float(np.sqrt(largest[worst])) / size, frames[worst]
+
+
+def scene_frames(bake, flesh) -> range:
+    """Returns the frames of a bake of the scene's range that the live clip holds."""
+    clip = next((clip for clip in bake.clips if clip.is_scene), None) if bake is not None else None
+    first, last = (flesh.clip_start, flesh.clip_end) if clip is None else (clip.start, clip.end)
+    return range(max(first, flesh.clip_start), min(last, flesh.clip_end) + 1)
+
+
+def write_look(obj, path: Path) -> None:
+    """Writes a few frames of a body's clip as `thew.farm.sheets` reads them: frames, triangles, skin and shown [f, n, 3]."""
+    flesh = fleshes.state_of(obj)
+    held = scene_frames(obj.thew.bakes[-1] if obj.thew.bakes else None, flesh)
+    frames = sorted({held[round(each)] for each in np.linspace(0, len(held) - 1, LOOK_FRAMES + 1)[1:]})
+    offsets = np.stack([flesh.clip.offsets(frame - flesh.clip_start) for frame in frames])
+    skin = np.stack([flesh.clip.positions(frame - flesh.clip_start) for frame in frames]) - offsets
+    shown = skin + np.stack([flesh.held(each) for each in offsets])
+    np.savez_compressed(path, frames=np.array(frames), triangles=flesh.surface.triangles, skin=skin, shown=shown)
 
 
 def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) -> MeshReport:
@@ -61,14 +90,17 @@ def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) 
     what = f"{len(baked.names)} keys{clips} in {baked.space.lower()} space"
     if bakes.moves_bones(bake):
         what = f"{bakes.describe_bake(obj, bake)}{clips}"
+    counted = sum(clip.end - clip.start + 1 for clip in bake.clips) if bake is not None else 0
+    worst = None
     text = f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {what}, {seconds:.1f} s"
     if baked.clips:
         text += f": {', '.join(baked.clips)}"
     else:
-        mean, most = own_motion(flesh)
+        mean, most, frame = own_motion(flesh, scene_frames(bake, flesh))
+        worst = {"frame": frame, "distance": most}
         text += f", own motion {mean:.2%} of the size on average, {most:.2%} at most"
     if baked.riders:
         text += f"; with {join_words(baked.riders)}"
     if missed := miss_remark(baked.miss):
         text += f"; {missed}"
-    return MeshReport(obj.name, text, True, notes, seconds)
+    return MeshReport(obj.name, text, True, notes, seconds, frames=counted, worst_frame=worst)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from typing import NoReturn
 
 from ..bake import targets
 from ..bake.clip_plans import CLIP_CHOICES
@@ -50,10 +52,20 @@ def threads(word: str) -> int:
     return number
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that ends with status 1 on wrong words: nothing was done. Status 2 means that some was."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the usage and the fault, and exits."""
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """Returns the command's argument parser."""
-    top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
+    top = Parser(prog="blender --command thew", description="Flesh for rigged characters.")
     commands = top.add_subparsers(dest="command", required=True)
+    commands.add_parser("farm", help="do the jobs of a table (its words: farm run --help)", add_help=False)
     bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")
     export = commands.add_parser("export", help="write the characters of a .blend for `python -m thew simulate`")
     for command in (bake, export):
@@ -70,6 +82,10 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--modes", metavar="N", type=count, help="number of modes, for the method modal (as the file has it)"
         )
+        command.add_argument(
+            "--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], dest="settings",
+            help="settings by their names in Python, in place of the file's",
+        )  # fmt: skip
         command.add_argument("--json", action="store_true", help="report each mesh as one line of JSON")
         command.add_argument("--threads", metavar="N", type=threads, help="number of threads (one for each processor)")
         command.add_argument(
@@ -127,5 +143,11 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"
     )
-    bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
+    bake.add_argument("--out", metavar="FILE", help="where to save, or a folder for it (over FILE)")
+    bake.add_argument(
+        "--beside-out", action="store_true", help="files of the bake lie beside --out, a new file, not beside FILE"
+    )
+    bake.add_argument(
+        "--look", action="store_true", help="write a few frames of the first body beside the result, for contact sheets"
+    )
     return top

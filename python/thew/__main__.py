@@ -3,6 +3,7 @@
 
 It needs this package and nothing else. A shot holds all inputs of a simulation; the clip that is written plays
 anywhere. Several shots make as many clips in a folder: each by itself, or `--together`, so that their flesh touches.
+`python -m thew farm run TABLE --out FOLDER` does many jobs, on this machine or on many (`thew.farm`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import Cancelled, Clip, Shot, StorageError, ThewError, __version__, simulate_shots
+from .farm import command as farm_command
 
 _Progress = Callable[[float, str], "bool | None"]
 
@@ -55,23 +58,31 @@ def simulate_all(
         except ThewError as error:
             told = re.sub(r"body (\d+) of the scene", lambda body: str(shots[int(body[1])]), str(error))
             raise type(error)(told) from error
+        each = (time.perf_counter() - began) / len(jobs)  # they were one simulation: its time is shared out
         for job, clip in zip(jobs, clips, strict=True):
+            began = time.perf_counter() - each
             clip.save(job.out)
             job.take(clip, began)
             if done is not None:
                 done(job)
         return jobs
     for k, job in enumerate(jobs):
-        began = time.perf_counter()
-        try:
-            job.take(simulate(job.shot, job.out, part(progress, k, len(jobs))), began)
-        except Cancelled:
-            raise
-        except ThewError as error:
-            job.error, job.seconds = str(error), time.perf_counter() - began
+        jobs[k] = simulate_one(job.shot, job.out, part(progress, k, len(jobs)))
         if done is not None:
-            done(job)
+            done(jobs[k])
     return jobs
+
+
+def simulate_one(shot: Path, out: Path, progress: _Progress | None = None) -> Job:
+    """Simulates the shot in one file as `simulate` does. Returns its job, which says why if it failed. Raises Cancelled."""
+    began, job = time.perf_counter(), Job(shot, out)
+    try:
+        job.take(simulate(shot, out, progress), began)
+    except Cancelled:
+        raise
+    except ThewError as error:
+        job.error, job.seconds = str(error), time.perf_counter() - began
+    return job
 
 
 def places(shots: Sequence[Path], folder: Path) -> list[Path]:
@@ -119,11 +130,21 @@ class Job:
 
 
 def check_place(out: Path, shot: Path) -> None:
-    """Raises StorageError for a file that the clip of a shot cannot be written to."""
-    if out.is_dir() or not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
+    """Raises StorageError for a file that the clip of a shot cannot be written to. Its folder is tried: rights alone promise nothing."""
+    if out.is_dir() or not is_writable(out.parent):
         raise StorageError(f"{out} cannot be written: choose a file in a folder that can be written to")
     if out.exists() and shot.exists() and out.samefile(shot):
         raise StorageError(f"{out} is the shot itself: write the clip to another file")
+
+
+def is_writable(folder: Path) -> bool:
+    """Returns whether a file can be made in a folder and take a byte. Leaves no trace."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\n")
+    except OSError:
+        return False
+    return True
 
 
 def clip_name(shot: str) -> str:
@@ -159,9 +180,10 @@ class Bar:
 
 def parser() -> argparse.ArgumentParser:
     """Returns the command's argument parser."""
-    top = argparse.ArgumentParser(prog="python -m thew", description="Thew without Blender.")
+    top = farm_command.Parser(prog="python -m thew", description="Thew without Blender.")
     top.add_argument("--version", action="version", version=f"thew {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
+    farm_command.add_farm(commands)
     command = commands.add_parser("simulate", help="simulate the shots in files and write their clips")
     command.add_argument(
         "shots", metavar="SHOT", type=Path, nargs="+", help="a file that `blender --command thew export` wrote"
@@ -194,9 +216,11 @@ def threads(word: str) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command with its words (`None`: those of the process).
 
-    Returns the exit status: 0 if all shots were simulated, 1 if all failed, 3 if some failed, 130 if it was interrupted.
+    Returns the exit status: 0 if all shots were simulated, 2 if some were, 1 if none was, 130 if it was interrupted.
     """
     given = parser().parse_args(words)
+    if given.command == "farm":
+        return farm_command.run_farm(given)
     if given.threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(given.threads)  # read when the first parallel work starts
     bar = None if given.quiet or given.json else Bar()
@@ -221,23 +245,23 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         try:
             if len(given.shots) == 1 and not given.together and not given.out.is_dir():
-                began, job = time.perf_counter(), Job(given.shots[0], given.out)
-                job.take(simulate(job.shot, job.out, bar), began)
-                jobs.append(job)
-                said(job)
+                jobs = [simulate_one(given.shots[0], given.out, bar)]
+                said(jobs[0])
             else:
                 jobs = simulate_all(given.shots, given.out, given.together, bar, said)
         finally:
             if bar is not None:
                 bar.close()
     except ThewError as error:
+        for shot in given.shots if given.json and not told else ():
+            print(Job(shot, given.out, error=str(error)).as_json(), flush=True)
         print(f"{error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"Stopped; {'the reported clips are' if told else 'nothing was'} written.", file=sys.stderr)
         return 130
     failed = sum(1 for job in jobs if job.error)
-    return 0 if not failed else 1 if failed == len(jobs) else 3
+    return 0 if not failed else 1 if failed == len(jobs) else 2
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def json_lines(capsys):
 def test_command_exit_status(scene, tmp_path, capsys):
     """The exit status says that a character failed, the others are saved, and JSON says which."""
     path = two_characters(tmp_path)
-    assert run(path, "--frames", 1, 8, "--json", "--threads", 1) == 3
+    assert run(path, "--frames", 1, 8, "--json", "--threads", 1) == 2
     lines = {line["name"]: line for line in json_lines(capsys)}
     assert lines["Body"]["done"] and lines["Body"]["seconds"] > 0.0 and "8 keys" in lines["Body"]["text"]
     assert not lines["Bare"]["done"] and not lines["Bare"]["left"] and "absolute" in lines["Bare"]["text"]
@@ -138,17 +138,90 @@ def test_command_exit_status(scene, tmp_path, capsys):
     assert len(keys_of("Body")) == 8
     assert run(path, "--object", "Bare") == 1
     export = part("cli").main
-    assert export(["export", str(path), "--frames", "1", "4", "--json", "--out", str(tmp_path)]) == 3
+    assert export(["export", str(path), "--frames", "1", "4", "--json", "--out", str(tmp_path)]) == 2
     written = next(line for line in json_lines(capsys) if line["done"])
     assert written["name"] == "Body" and written["file"] == str(tmp_path / "two.Body.shot.thew")
 
 
-@pytest.mark.parametrize("place", ["no folder/out.blend", ""])
+@pytest.mark.parametrize("place", ["no folder/out.blend", "character.blend/out.blend"])
 def test_command_unwritable_out(saved_file, tmp_path, capsys, monkeypatch, place):
     """A place that cannot be saved to is refused before the file is opened."""
     monkeypatch.setattr(part("cli"), "open_file", None)  # nothing is even opened
     assert run(saved_file, "--out", tmp_path / place) == 1
     assert "Nothing can be saved to" in capsys.readouterr().err
+
+
+def test_command_out_folder(saved_file, tmp_path, capsys):
+    """A folder takes the bake under the name of its file."""
+    (tmp_path / "baked").mkdir()
+    before = saved_file.read_bytes()
+    assert run(saved_file, "--object", "Body", "--out", tmp_path / "baked") == 0
+    assert saved_file.read_bytes() == before
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked" / saved_file.name))
+    assert keys_of("Body")
+
+
+def test_command_settings(saved_file, tmp_path, capsys):
+    """--set takes settings by their names in Python and refuses others, values out of range and of another kind."""
+    out = tmp_path / "set.blend"
+    words = ("rate=300", "gravity=[0, 0, -3.5]", "max_offset=none", "softness=0.75", "method=warped", "engine=cpu")
+    assert run(saved_file, "--object", "Body", "--frames", 1, 4, "--out", out, "--set", *words) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    body = bpy.data.objects["Body"]
+    settings = part("live.build_settings").BuildSettings.from_object(body, bpy.context.scene)
+    own = settings.simulation
+    assert (own.rate, own.max_offset, own.method, own.engine, settings.softness) == (300.0, None, "warped", "cpu", 0.75)
+    np.testing.assert_allclose(own.gravity, (0.0, 0.0, -3.5))
+    capsys.readouterr()
+    for word, told in (
+        ("rte=3", "is it “rate”?"), ("rate=-3", "is 1 to 10000, not -3"), ("rate=fast", "is a number"),
+        ("method=magic", "cannot be “magic”"), ("rate", "write a name and a value"), ("name=x", "There is no setting “name”"),
+    ):  # fmt: skip
+        assert run(saved_file, "--object", "Body", "--out", tmp_path / "no.blend", "--set", word) == 1
+        assert told in capsys.readouterr().err and not (tmp_path / "no.blend").exists()
+
+
+def test_command_refused_mesh(saved_file, capsys):
+    """A mesh of a character that cannot be taken counts as failed; the others are saved."""
+    rig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    flat = make_body(rig, name="Flat", rings=5)
+    flat.data.transform(Matrix.Scale(0.0, 4))
+    bpy.ops.wm.save_mainfile()
+    assert run(saved_file, "--frames", 1, 4, "--json") == 2
+    lines = {line["name"]: line for line in json_lines(capsys)}
+    assert not lines["Flat"]["done"] and not lines["Flat"]["left"] and "no surface" in lines["Flat"]["text"]
+    assert lines["Body"]["done"] and lines["Body"]["frames"] == 4 and 1 <= lines["Body"]["worst_frame"]["frame"] <= 4
+    assert run(saved_file, "--object", "Nobody", "--json") == 1
+    (line,) = json_lines(capsys)
+    assert not line["done"] and "no object" in line["text"]
+
+
+def test_command_beside_out(saved_file, tmp_path, capsys):
+    """--beside-out wants a new file, and leaves none where nothing is baked."""
+    out, words = (
+        tmp_path / "new.blend",
+        ("--frames", 1, 4, "--target", "pc2", "--beside-out", "--out", tmp_path / "new.blend"),
+    )
+    assert run(saved_file, "--object", "Bad", *words) == 1 and not out.exists()
+    assert run(saved_file, "--object", "Nobody", *words) == 1 and not out.exists()
+    assert run(saved_file, "--object", "Body", *words) == 0
+    assert out.is_file() and list((tmp_path / "new.bakes").glob("*.pc2")) and not list(tmp_path.glob("character.bakes"))
+    before = out.read_bytes()
+    assert run(saved_file, "--object", "Body", *words) == 1
+    assert "exists: with --beside-out" in capsys.readouterr().err and out.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["bake", "export"])
+def test_command_interrupted(saved_file, tmp_path, capsys, monkeypatch, command):
+    """An interrupted command ends with status 130 and leaves the file as it was."""
+
+    def stop(*_given, **_named):
+        raise KeyboardInterrupt
+
+    before = saved_file.read_bytes()
+    monkeypatch.setattr(part("cli"), f"{command}_one", stop)
+    assert part("cli").main([command, str(saved_file), "--out", str(tmp_path)]) == 130
+    assert "Stopped" in capsys.readouterr().err and saved_file.read_bytes() == before
 
 
 def test_command_full_disk(saved_file, capsys):

@@ -170,10 +170,10 @@ def test_modal_bake_by_command(character, tmp_path):
 
 @pytest.mark.parametrize("words", [("--modes", "0"), ("--modes", "999"), ("--modes", "many"), ("--method", "wobble")])
 def test_command_names_bad_settings(words, capsys):
-    """The command line stops with code 2 and names an impossible setting."""
+    """The command line stops with status 1, as nothing was done, and names an impossible setting."""
     with pytest.raises(SystemExit) as stopped:
         part("cli").main(["bake", "x.blend", *words])
-    assert stopped.value.code == 2 and words[1] in capsys.readouterr().err
+    assert stopped.value.code == 1 and words[1] in capsys.readouterr().err
 
 
 # settings and stages -------------------------------------------------------------------------------------------------

@@ -27,3 +27,14 @@ def arm():
         lattice=lattice,
         body=body,
     )
+
+
+@pytest.fixture(scope="session")
+def shots(arm, tmp_path_factory):
+    """Writes shots of four frames into a folder, one of them damaged."""
+    folder = tmp_path_factory.mktemp("shots")
+    poses = np.array([shapes.bend(0.6 * np.sin(0.5 * frame)) for frame in range(4)])
+    for name in ("anna", "bert"):
+        thew.Shot(arm.body, poses, 24, method="warped", name=name).save(folder / f"{name}.shot.thew")
+    (folder / "bad.shot.thew").write_bytes((folder / "anna.shot.thew").read_bytes()[:-9])
+    return folder

@@ -17,7 +17,7 @@ ALONE = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("choosing-a-method", "files", "python", "rigging", "rigs-from-shapes", "modal-warping")
+        for name in ("choosing-a-method", "farm", "files", "python", "rigging", "rigs-from-shapes", "modal-warping")
     ),
 ]
 #: Pages whose blocks go on from the ones before, as they say.
@@ -53,9 +53,13 @@ def test_page_examples_run(page, tmp_path, monkeypatch):
 
 
 def test_options_of_commands_on_page():
-    """The page on files has every option of the commands of Blender and of the package."""
-    page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    for file in ("blender_addon/operators/command_words.py", "python/thew/__main__.py"):
+    """The pages on files and on farms have every option of the commands of Blender and of the package."""
+    for file, name in (
+        ("blender_addon/operators/command_words.py", "files"),
+        ("python/thew/__main__.py", "files"),
+        ("python/thew/farm/command.py", "farm"),
+    ):
+        page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         options = set(re.findall(r'"(--[a-z-]+)"', (ROOT / file).read_text(encoding="utf-8"))) - {"--version"}
         assert len(options) > 4
         for option in options:

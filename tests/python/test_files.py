@@ -278,7 +278,7 @@ def test_command_failed_shot_among_others(arm, tmp_path, capsys):
     bad.write_bytes(good.read_bytes()[:-9])
     out = tmp_path / "clips"
     out.mkdir()
-    assert main(["simulate", str(good), str(bad), str(last), "-o", str(out), "--json", "--threads", "1"]) == 3
+    assert main(["simulate", str(good), str(bad), str(last), "-o", str(out), "--json", "--threads", "1"]) == 2
     jobs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [Path(job["out"]).name for job in jobs] == ["a.clip.thew", "b.clip.thew", "c.clip.thew"]
     assert [bool(job["error"]) for job in jobs] == [False, True, False] and "b.shot.thew" in jobs[1]["error"]
@@ -288,6 +288,11 @@ def test_command_failed_shot_among_others(arm, tmp_path, capsys):
     assert main(["simulate", str(bad), str(bad.with_name("d.shot.thew")), "-o", str(out)]) == 1
     # Together they are one simulation: all or nothing.
     assert main(["simulate", str(good), str(bad), "--together", "-o", str(out)]) == 1
+    capsys.readouterr()
+    assert main(["simulate", str(good), str(bad), "--together", "-o", str(out), "--json"]) == 1
+    assert main(["simulate", str(bad), "-o", str(out / "bad.thew"), "--json"]) == 1
+    errors = [json.loads(line)["error"] for line in capsys.readouterr().out.splitlines()]
+    assert len(errors) == 3 and all("b.shot.thew" in error for error in errors)
 
 
 def test_command_interrupted_keeps_clips(arm, tmp_path, monkeypatch, capsys):

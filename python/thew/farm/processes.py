@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Jobs on this machine, by processes of Python alone.
+
+Each worker is a process at the end of a pipe. One that ends without an answer (killed, or out of memory) takes only its own job with it,
+which a fresh one tries again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Self
+
+from . import blends
+from .jobs import Call, Record
+from .working import run_job
+
+#: A fresh interpreter: a copy of this one could hold locks and threads of the simulation.
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+class Processes:
+    """Workers on this machine. Used in a `with` block, which ends them."""
+
+    name = "processes"
+
+    def __init__(self, workers: int, retries: int) -> None:
+        self.workers, self.retries = workers, retries
+        self._stopped = False
+        self._running: dict[int, _Worker] = {}  # by the number of the thread
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped = True
+        for worker in list(self._running.values()):
+            worker.end(at_once=error is not None)
+
+    def run(self, calls: Sequence[Call]) -> Iterator[tuple[Call, Record]]:
+        """Does the jobs and yields each with its record when it ends."""
+        waiting: queue.SimpleQueue[Call] = queue.SimpleQueue()
+        ended: queue.SimpleQueue[tuple[Call, Record]] = queue.SimpleQueue()
+        for call in calls:
+            waiting.put(call)
+        for number in range(min(self.workers, len(calls))):
+            threading.Thread(target=self._serve, args=(number, waiting, ended), daemon=True).start()
+        for _ in calls:
+            yield ended.get()
+
+    def pids(self) -> list[int]:
+        """Returns the numbers of the workers' processes."""
+        return [worker.process.pid for worker in list(self._running.values()) if worker.process.pid]
+
+    def _serve(
+        self, number: int, waiting: queue.SimpleQueue[Call], ended: queue.SimpleQueue[tuple[Call, Record]]
+    ) -> None:
+        """Takes jobs until none is left, each to the worker with this number."""
+        with suppress(queue.Empty):
+            while not self._stopped:
+                call = waiting.get_nowait()
+                try:
+                    ended.put((call, self._do(number, call)))
+                except Exception as error:
+                    ended.put((call, Record.from_job(call.job, "failed", f"no process can be started here: {error}")))
+        if (worker := self._running.pop(number, None)) is not None:
+            worker.end()
+
+    def _do(self, number: int, call: Call) -> Record:
+        code: int | None = None
+        for _ in range(self.retries + 1):
+            if self._stopped:
+                break
+            worker = self._running.get(number) or self._running.setdefault(number, _Worker())
+            try:
+                return worker.do(call)
+            except (EOFError, OSError):
+                code = worker.end()
+                self._running.pop(number, None)
+        return Record.from_job(call.job, "failed", lost_worker_sentence(self.retries + 1, code))
+
+
+class _Worker:
+    """One process with a pipe for jobs, and a leash: a pipe whose end ends the process, whatever it is doing."""
+
+    def __init__(self) -> None:
+        self.pipe, pipe = _CONTEXT.Pipe()
+        leash, self.leash = _CONTEXT.Pipe(duplex=False)
+        self.process = _CONTEXT.Process(target=_work, args=(pipe, leash), daemon=True)
+        self.process.start()
+        pipe.close()  # so that its end shows here
+        leash.close()
+
+    def do(self, call: Call) -> Record:
+        """Does one job. Raises EOFError or OSError if the process ends before."""
+        self.pipe.send(call)
+        record: Record = self.pipe.recv()
+        return record
+
+    def end(self, at_once: bool = False) -> int | None:
+        """Ends the process, also in the middle of a job if `at_once`. Returns its exit status."""
+        for pipe in (self.leash,) if at_once else (self.pipe,):
+            with suppress(OSError):
+                pipe.close()
+        self.process.join(10.0)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        for pipe in (self.pipe, self.leash):
+            with suppress(OSError):
+                pipe.close()
+        return self.process.exitcode
+
+
+def lost_worker_sentence(tries: int, code: int | None = None) -> str:
+    """Returns the sentence on a job whose workers ended before it did. `code`: exit status of the last one."""
+    how = ""
+    if code is not None:
+        how = f" (signal {-code})" if code < 0 else f" (status {code})"
+    times = {1: "once", 2: "twice"}.get(tries, f"{tries} times")
+    return (
+        f"its worker ended {times} before it did{how}: the memory may not suffice; take fewer workers or more --retries"
+    )
+
+
+def _work(pipe: Connection, leash: Connection) -> None:
+    """Does jobs until the command closes the pipe. Ends with the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command decides
+    threading.Thread(target=_end_with, args=(leash,), daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(run_job(pipe.recv()))
+
+
+def _end_with(leash: Connection) -> None:
+    """Ends this process once the command lets go of the leash or ends itself, and the Blender that it waits for."""
+    with suppress(EOFError, OSError):
+        leash.recv()
+    blends.stop()
+    os._exit(1)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Jobs on shots: a clip, and the caches that were asked for beside it."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import Cancelled, Clip, InputError, MotionError, Shot, bakes
+from .jobs import Call, Job, JobResult
+
+
+def simulate(call: Call, part: Path) -> JobResult:
+    """Simulates the shot of a job with its settings, and writes the results into a folder. Raises what Thew raises."""
+    job, end = call.job, time.monotonic() + (call.timeout or math.inf)
+    shot = load(job)
+    try:
+        clip = shot.simulate(lambda _fraction, _stage: time.monotonic() < end)
+    except Cancelled as error:
+        raise MotionError(call.overdue()) from error
+    files = [f"{job.name}.clip.thew"]
+    clip.save(part / files[0])
+    for target in job.targets[1:]:
+        files.append(f"{job.name}.{target}")
+        if target == "pc2":
+            bakes.write_pc2(part / files[-1], np.asarray(clip))
+        else:
+            bakes.write_mdd(part / files[-1], np.asarray(clip), shot.fps)
+    warnings = [f"{warning}." for warning in clip.warnings] + [f"{note}." for note in clip.contact_notes()]
+    return JobResult(files, "", len(clip), warnings, worst_frame(clip))
+
+
+def load(job: Job) -> Shot:
+    """Reads the shot of a job and changes what the job sets. Raises StorageError and InputError."""
+    shot = Shot.load(job.file)
+    changes: dict[str, Any] = dict(job.settings)
+    if job.frames is not None:
+        changes["frames"] = range(job.frames[0], job.frames[1] + 1)
+    try:
+        return shot.replace(**changes) if changes else shot
+    except TypeError as error:
+        raise InputError(
+            f"{', '.join(changes)}: this version of Thew cannot change that of a shot ({error})"
+        ) from error
+
+
+def worst_frame(clip: Clip) -> dict[str, Any] | None:
+    """Returns the frame, from 0, with the most inverted cells, and among equal ones with the skin farthest from plain skinning."""
+    inverted, away = np.asarray(clip.inverted_cells), np.asarray(clip.max_skin_deviations)
+    if not len(away):
+        return None
+    frame = int(np.lexsort((away, inverted))[-1])
+    return {"frame": frame, "inverted_cells": int(inverted[frame]), "distance": float(away[frame])}
