@@ -26,7 +26,18 @@ from ..rigs import read_controls, rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, limits, noticed_cuts, partial_motion, pins, progress_words, simulating, validity
+from . import (
+    building,
+    contact,
+    limits,
+    noticed_cuts,
+    partial_motion,
+    pins,
+    progress_words,
+    simulating,
+    simulation_plan,
+    validity,
+)
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
 from .partial_motion import PartialMotion
@@ -208,7 +219,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     """
     drafts = [member.new for member in members]
     noticed = noticed_cuts.common_restarts(drafts)
-    plans = [simulating.make_plan(new, noticed) for new in drafts]
+    plans = [simulation_plan.make_plan(new, noticed) for new in drafts]
     keys = [simulating.plan_key(new, plan) for new, plan in zip(drafts, plans, strict=True)]
     group_key, former = hash_of(*keys), hash_of(*(member.flesh.clip_key for member in members))
     made_of = {member.flesh.group_key if member.flesh.clip is not None else b"" for member in members}
@@ -252,8 +263,8 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
 
 
 def beginning_together(
-    drafts: list[BuildStages], plans: list[simulating.SimulationPlan], place: MetricSpace
-) -> list[simulating.SimulationPlan]:
+    drafts: list[BuildStages], plans: list[simulation_plan.SimulationPlan], place: MetricSpace
+) -> list[simulation_plan.SimulationPlan]:
     """Returns the plans with a common beginning: a cycle if all repeat together, else run-ins in place of cycles."""
     maps = [place.maps(new.motion.maps, new.place) for new in drafts]
     sizes = [new.surface.size for new in drafts]
@@ -263,13 +274,13 @@ def beginning_together(
     wishes, played = [plan.beginning for plan in plans], plans[0].live + 1  # poses that the artist plays
     beginnings = cycles.common_cycle(wishes, [m[:played] for m in maps], [p[:played] for p in paths], sizes, still)
     if beginnings is None:
-        plans = [simulating.with_run_in(new, plan, NO_LOOP_NOTE) for new, plan in zip(drafts, plans, strict=True)]
+        plans = [simulation_plan.with_run_in(new, plan, NO_LOOP_NOTE) for new, plan in zip(drafts, plans, strict=True)]
         longest = max(plan.lead for plan in plans)  # all begin at one frame
-        return [simulating.with_lead(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
+        return [simulation_plan.with_lead(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
     return [replace(plan, beginning=one) for plan, one in zip(plans, beginnings, strict=True)]
 
 
-def stands_still(new: BuildStages, plan: simulating.SimulationPlan, path: np.ndarray) -> bool:
+def stands_still(new: BuildStages, plan: simulation_plan.SimulationPlan, path: np.ndarray) -> bool:
     """Returns whether a member stands still, with its controls and colliders."""
     others = new.motion.colliders.trace(new.place, new.surface.size)
     moving = [
@@ -282,7 +293,9 @@ def stands_still(new: BuildStages, plan: simulating.SimulationPlan, path: np.nda
     )
 
 
-def offer_callback(members: list[Member], plans: list[simulating.SimulationPlan], place: MetricSpace) -> OfferCallback:
+def offer_callback(
+    members: list[Member], plans: list[simulation_plan.SimulationPlan], place: MetricSpace
+) -> OfferCallback:
     """Builds the callback that takes the clips of all whenever more of their frames are ready."""
     spaces = [place.to_object(member.motion.matrices) for member in members]
 
@@ -295,7 +308,7 @@ def offer_callback(members: list[Member], plans: list[simulating.SimulationPlan]
 
 def simulate_members(
     drafts: list[BuildStages],
-    plans: list[simulating.SimulationPlan],
+    plans: list[simulation_plan.SimulationPlan],
     names: list[str],
     place: MetricSpace,
     progress,
@@ -365,7 +378,7 @@ def simulate_in_parts(
 
 
 def shot_arguments(
-    new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
+    new: BuildStages, plan: simulation_plan.SimulationPlan, common: contact.SharedData, **options
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
     held = {**pins.options(new, plan.pin_rows(new), common.place), **plan.drive_options(new, common.place)}
@@ -376,10 +389,10 @@ def shot_arguments(
 
 
 def following_shot_arguments(
-    new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, rate: float
+    new: BuildStages, plan: simulation_plan.SimulationPlan, common: contact.SharedData, rate: float
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of the motion after a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
-    held = pins.options(new, simulating.pin_rows_after(new, plan), common.place)
-    held |= simulating.drive_options_after(new, plan, common.place)
-    return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common, **held), "rate": rate}
+    held = pins.options(new, simulation_plan.pin_rows_after(new, plan), common.place)
+    held |= simulation_plan.drive_options_after(new, plan, common.place)
+    return {**simulating.arguments(new, plan, *simulation_plan.after(new, plan, maps), common, **held), "rate": rate}

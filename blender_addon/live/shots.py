@@ -28,7 +28,7 @@ from ..saved import validation
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, joint_simulation, limits, noticed_cuts, pins, simulating
+from . import building, contact, jobs, joint_simulation, limits, noticed_cuts, pins, simulating, simulation_plan
 from .build_settings import BuildSettings
 from .events import report_event
 from .flesh import BuildStages
@@ -147,9 +147,9 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         0.8,
         1.0,
     )  # fmt: skip
-    plan = simulating.make_plan(new)
+    plan = simulation_plan.make_plan(new)
     if build_settings.others:
-        plan = simulating.with_run_in(
+        plan = simulation_plan.with_run_in(
             new, plan, joint_simulation.NO_LOOP_NOTE
         )  # only the others' shots know whether they repeat
     if plan.continues:
@@ -269,8 +269,8 @@ def check_motion(obj: bpy.types.Object, note: ShotNote, new: BuildStages, maps: 
             raise Refusal(
                 f"{thing.name} is not where it was when {name} was exported: export {describe(obj)} and simulate it again"
             )
-    if (cuts := simulating.cuts(new)) != tuple(note.cuts):
-        own, theirs = (simulating.range_frames_text(new, each) for each in (cuts, note.cuts))
+    if (cuts := simulation_plan.cuts(new)) != tuple(note.cuts):
+        own, theirs = (simulation_plan.range_frames_text(new, each) for each in (cuts, note.cuts))
         raise Refusal(
             f"The flesh of {describe(obj)} begins anew in {own}, that of {name} in {theirs}: export it and simulate it again"
         )
@@ -278,13 +278,13 @@ def check_motion(obj: bpy.types.Object, note: ShotNote, new: BuildStages, maps: 
 
 def adopted_plan(
     obj: bpy.types.Object, note: ShotNote, clip: Any, maps: np.ndarray, name: str
-) -> simulating.SimulationPlan:
+) -> simulation_plan.SimulationPlan:
     """Returns the plan by which the clip was simulated; refuses a clip that has another number of frames."""
     preroll, period, travels, lead = note.begun
     begun = Beginning(preroll, period, bool(travels))
     if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
         raise Refusal(f"{name} does not hold the frames that it claims: export {describe(obj)} and simulate it again")
-    return simulating.SimulationPlan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
+    return simulation_plan.SimulationPlan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
 
 
 def clear_stages(new: BuildStages) -> None:

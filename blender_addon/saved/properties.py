@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Properties saved in the .blend: the artist's settings at `Object.thew`, and a record of Thew's additions.
-
-Every setting exists once, here or in its mix-in, with its unit, range, default and description; panels, operators and the command
-line use these properties alone. From `Object.thew.made` removal knows the state to restore: modifiers are identified by their
-persistent id, never by name.
+"""Properties saved in the .blend: the artist's settings at `Object.thew`, each once, here or in its mix-in, with unit, range, default
+and description for panels, operators and the command line; and a record of Thew's additions, from which removal restores the former state.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from bpy.props import (
     IntProperty,
     PointerProperty,
     StringProperty,
-)
+)  # fmt: skip
 
 from ..logic import cycles
 from ..logic.fine_detail import MAX_LEVELS

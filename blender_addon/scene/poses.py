@@ -26,6 +26,7 @@ from ..logic.tasks import Progress, Task
 from ..saved import timing
 from . import animation, colliders, driven, movers, pins, rig_controls, windows
 from .mesh import numbers
+from .modifiers_off import without_modifiers
 from .own_skin import own_pose_bones, own_rows
 from .plain_meshes import without_thew
 from .reading import Subject, armature_modifier
@@ -276,34 +277,6 @@ def play_frames(
         if not alone:
             yield Progress(len(found) / len(frames), f"{text} {frame}")
     return found
-
-
-#: Modifiers that keep state from frame to frame or act on other objects: switching them off would be noticed.
-STATEFUL_MODIFIERS = {
-    "CLOTH",
-    "SOFT_BODY",
-    "PARTICLE_SYSTEM",
-    "DYNAMIC_PAINT",
-    "FLUID",
-    "COLLISION",
-    "SURFACE",
-    "EXPLODE",
-}
-
-
-@contextmanager
-def without_modifiers(objects: list[bpy.types.Object]) -> Iterator[None]:
-    """Switches off the meshes' modifiers within the context, as poses do not depend on them: a Subdivision Surface takes longer
-    than all else.
-    """
-    off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in STATEFUL_MODIFIERS]
-    for modifier in off:
-        modifier.show_viewport = False
-    try:
-        yield
-    finally:
-        for modifier in off:
-            modifier.show_viewport = True
 
 
 class MotionRequest(NamedTuple):
