@@ -242,7 +242,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         try:
             bpy.ops.thew.bake("INVOKE_DEFAULT", **self.values(context))
         except RuntimeError as error:  # what the operator reports as an error is raised here
-            self.report({"ERROR"}, str(error).strip().removeprefix("Error: "))
+            report(self, {"ERROR"}, str(error).strip().removeprefix("Error: "))
             return {"CANCELLED"}
         return {"FINISHED"}
 

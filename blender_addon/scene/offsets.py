@@ -143,11 +143,19 @@ def _input_of(obj: bpy.types.Object) -> tuple[bpy.types.Modifier | None, str]:
     return modifier, holder_input(modifier.node_group)
 
 
+def _is_shared(holder: bpy.types.Object, obj: bpy.types.Object) -> bool:
+    """Returns whether another object shows a holder too. More than one user says little: 5.2 counts its own copies while it saves."""
+    if holder.users < 2:
+        return False
+    others = (each for each in bpy.data.objects if each != obj and each.type == "MESH")
+    return any(holder_of(each) == holder for each in others)
+
+
 def _own_holder(obj: bpy.types.Object, count: int) -> bpy.types.Object:
     """Returns the holder of an object alone, with so many points; one that a copy of the object shows too is left to that."""
     modifier, name = _input_of(obj)
     holder = input_object(modifier, name)
-    if holder is None or holder.users > 1 or holder.library is not None or not is_holder(holder):
+    if holder is None or holder.library is not None or not is_holder(holder) or _is_shared(holder, obj):
         holder = bpy.data.objects.new(f"Thew {obj.name}", bpy.data.meshes.new(f"Thew {obj.name}"))
         holder[HOLDER_MARK] = True
         set_input_object(modifier, name, holder)
