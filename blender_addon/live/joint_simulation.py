@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
-import numpy as np
 
 from ..logic import cycles
 from ..logic.errors import Refusal
@@ -270,7 +269,7 @@ def beginning_together(
     sizes = [new.surface.size for new in drafts]
     heads = [new.skeleton.heads for new in drafts]
     paths = [cycles.trace(*each) for each in zip(maps, heads, sizes, strict=True)]
-    still = [stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
+    still = [simulation_plan.stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
     wishes, played = [plan.beginning for plan in plans], plans[0].live + 1  # poses that the artist plays
     beginnings = cycles.common_cycle(wishes, [m[:played] for m in maps], [p[:played] for p in paths], sizes, still)
     if beginnings is None:
@@ -278,19 +277,6 @@ def beginning_together(
         longest = max(plan.lead for plan in plans)  # all begin at one frame
         return [simulation_plan.with_lead(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
     return [replace(plan, beginning=one) for plan, one in zip(plans, beginnings, strict=True)]
-
-
-def stands_still(new: BuildStages, plan: simulation_plan.SimulationPlan, path: np.ndarray) -> bool:
-    """Returns whether a member stands still, with its controls and colliders."""
-    others = new.motion.colliders.trace(new.place, new.surface.size)
-    moving = [
-        path,
-        cycles.controls_as_points(plan.controls, new.surface.size),
-        *([others] if others is not None else []),
-    ]
-    return all(
-        np.ptp(each, axis=0).max(initial=0.0) <= cycles.STANDSTILL_TOLERANCE * new.surface.size for each in moving
-    )
 
 
 def offer_callback(

@@ -212,3 +212,19 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
     options = build_settings.fps, motion.start, controls[: live + 1], marked, others
     begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)
     return begun, live
+
+
+def stands_still(new: BuildStages, plan: SimulationPlan, path: np.ndarray) -> bool:
+    """Returns whether a member stands still, with its controls, colliders, pins, force fields and keyed settings."""
+    motion, size = new.motion, new.surface.size
+    held = trace(motion.pins, new.place, size) if pins.acts(new) else None
+    drive = trace_drive(motion.driven, motion.drive, new.place, size)
+    moving = [
+        path,
+        cycles.controls_as_points(plan.controls, size),
+        motion.colliders.trace(new.place, size),
+        held,
+        drive,
+    ]
+    spans = [np.ptp(each, axis=0).max(initial=0.0) for each in moving if each is not None]
+    return max(spans) <= cycles.STANDSTILL_TOLERANCE * size

@@ -141,6 +141,9 @@ def trace(driven: Driven, rows: np.ndarray, place: MetricSpace, size: float) -> 
     columns = [rows[:, k] for name, k in (("softness", SOFTNESS), ("field_weight", WEIGHT)) if name in driven.keyed]
     columns += list(rows[:, GRAVITY].T) if "gravity" in driven.keyed else []
     columns += list(rows[:, HEAD:].T) if driven.fields else []
+    noise = NUMBERS.index("noise")
+    if any((field_rows(rows, k)[1][:, noise] != 0.0).any() for k in range(len(driven.fields))):
+        columns.append(np.arange(len(rows), dtype=np.float64))  # noise never repeats
     points = []
     for column in columns:
         span = np.ptp(column) if np.isfinite(column).all() else 0.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 
-from ..logic.driven import FALLOFFS, HEAD, KINDS, NUMBERS, SHAPES, SIDES, Driven, FieldChoices
+from ..logic.driven import FALLOFFS, HEAD, KINDS, NUMBERS, SHAPES, SIDES, WEIGHTED, Driven, FieldChoices
 from ..saved import validation
 from . import animation
 from .curve_prints import curve_print
@@ -35,11 +35,11 @@ def setting_curves(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> Iter
     if obj.animation_data is not None:
         for curve in animation.curves(obj.animation_data):
             name = curve.data_path.removeprefix("thew.")
-            if name in KEYABLE and curve.data_path.startswith("thew."):
+            if name in KEYABLE and curve.data_path.startswith("thew.") and not curve.mute:
                 yield name, curve
-    if scene is not None and scene.animation_data is not None and obj.thew.use_gravity:
+    if scene is not None and scene.animation_data is not None and obj.thew.use_gravity and scene.use_gravity:
         for curve in animation.curves(scene.animation_data):
-            if curve.data_path == "gravity":
+            if curve.data_path == "gravity" and not curve.mute:
                 yield "gravity", curve
 
 
@@ -56,18 +56,23 @@ def value_at(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, frame: in
             value[curve.array_index] = curve.evaluate(frame) if keyed else GRAVITY[curve.array_index]
         return tuple(value)
     for curve in curves:
-        return curve.evaluate(frame) if curve.driver is None else KEYABLE[name]
+        limits = obj.thew.bl_rna.properties[name]  # as Blender has it where keys overshoot
+        value = curve.evaluate(frame) if curve.driver is None else KEYABLE[name]
+        return min(max(value, limits.hard_min), limits.hard_max)
     return getattr(obj.thew, name)
 
 
 def fields_in(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> list[bpy.types.Object]:
-    """Returns the visible objects with a force field that may act on an object, in the order of their names."""
+    """Returns the objects with a force field that may act on an object, in the order of their names: those that are seen, and those
+    whose Disable in Viewports is keyed, which rest in the frames where it hides them.
+    """
     settings = obj.thew
     if scene is None or (settings.field_weight == 0.0 and obj.animation_data is None):
         return []
     chosen = settings.field_collection
     objects = scene.objects if chosen is None else [each for each in chosen.all_objects if each.name in scene.objects]
-    found = [each for each in objects if has_field(each) and each != obj and not each.hide_viewport]
+    found = [each for each in objects if has_field(each) and each != obj]
+    found = [each for each in found if not each.hide_viewport or animation.animates(each, "hide_viewport")]
     if not found:
         return []
     layer = layer_of(scene)
@@ -158,6 +163,8 @@ def evaluated_row(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.n
         evaluated = each.evaluated_get(depsgraph)
         row[at : at + 16] = np.array(evaluated.matrix_world, dtype=np.float64).ravel()
         row[at + 16 : at + 16 + len(NUMBERS)] = field_numbers(evaluated.field)
+        if evaluated.hide_viewport:
+            row[[at + 16 + NUMBERS.index(name) for name in WEIGHTED]] = 0.0
         at += 16 + len(NUMBERS)
     return row
 
@@ -198,7 +205,9 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     for each in acting(obj, scene)[0]:
         if each.animation_data is not None:
             prints += [
-                curve_print(c) for c in animation.curves(each.animation_data) if c.data_path.startswith("field.")
+                curve_print(curve)
+                for curve in animation.curves(each.animation_data)
+                if curve.data_path.startswith(("field.", "hide_viewport"))
             ]
             continue
         prints.append(tuple(field_numbers(each.field)))

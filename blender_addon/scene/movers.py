@@ -84,9 +84,10 @@ def prints(obj: bpy.types.Object) -> Iterator[Any]:
     for each in (obj, obj.data if obj.type == "ARMATURE" else None):
         if each is not None:
             yield from animation_prints(each.animation_data)
-    for constraint in constraints_of(obj):
-        yield constraint_print(constraint)
     curves = {curve.data_path for curve in animation.curves(obj.animation_data)}
+    keyed = {path for path in curves if "constraints[" in path}
+    for constraint in constraints_of(obj):
+        yield constraint_print(constraint, keyed)
     if not any(path.startswith(PLACE_PATHS) for path in curves):
         yield tuple(tuple(row) for row in obj.matrix_basis)
     if obj.pose is not None:
@@ -145,20 +146,27 @@ def property_value(target: bpy.types.DriverTarget) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else None
 
 
-def constraint_print(constraint: bpy.types.Constraint) -> tuple:
-    """Returns the settings of a constraint."""
+def constraint_print(constraint: bpy.types.Constraint, keyed: set[str]) -> tuple:
+    """Returns the settings of a constraint, less those at the paths `keyed`: curves change them from frame to frame."""
     found: list[Any] = [constraint.type]
+    place = constraint.path_from_id() if keyed else ""
     for prop in constraint.bl_rna.properties:
         if prop.identifier in IDLE_PROPERTIES or not (prop.type in PLAIN_TYPES or prop.type == "POINTER"):
             continue
         value = getattr(constraint, prop.identifier)
-        if prop.type == "POINTER":
+        if keyed and f"{place}.{prop.identifier}" in keyed:
+            value = None
+        elif prop.type == "POINTER":
             value = value.session_uid if isinstance(value, bpy.types.ID) else 0
         elif getattr(prop, "is_array", False):
             value = tuple(np.ravel(value).tolist())
         found.append(value)
     found += [
-        (each.target.session_uid if each.target is not None else 0, each.subtarget, each.weight)
-        for each in getattr(constraint, "targets", ())
+        (
+            each.target.session_uid if each.target is not None else 0,
+            each.subtarget,
+            None if f"{place}.targets[{k}].weight" in keyed else each.weight,
+        )
+        for k, each in enumerate(getattr(constraint, "targets", ()))
     ]
     return tuple(found)

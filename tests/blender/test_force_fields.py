@@ -118,6 +118,23 @@ def test_keyed_wind_acts_when_keyed(still_character):
     assert largest_difference(gust[6:], plain[6:]) > 1e-3 * size_of(plain[0])
 
 
+def test_keyed_visibility_switches_field(still_character):
+    """A field whose Disable in Viewports is keyed acts in the frames where it is seen, whichever frame is current."""
+    body, _ = still_character
+    plain = play(body, FRAMES)
+    wind = add_field("WIND", 30.0, TO_X)
+    for frame, hidden in ((1, True), (6, False), (9, True)):
+        wind.hide_viewport = hidden
+        wind.keyframe_insert("hide_viewport", frame=frame)
+    for frame in (1, 7):
+        bpy.context.scene.frame_set(frame)
+        body.thew.field_weight = 0.5 if frame == 1 else 1.0  # simulates again
+        pushed = play(body, FRAMES)
+        size = size_of(plain[0])
+        assert largest_difference(pushed[:4], plain[:4]) < 1e-6 * size
+        assert largest_difference(pushed[5:9], plain[5:9]) > 1e-3 * size
+
+
 def test_moved_field_simulates_motion_alone(still_character):
     """A field that is moved makes the motion anew and keeps lattice and body."""
     body, _ = still_character

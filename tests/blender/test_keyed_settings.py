@@ -89,6 +89,22 @@ def test_softness_keyed(fleshed_character):
     assert any("Softness is keyed" in text for text in part("logic.health").warnings(flesh_of(body)))
 
 
+def test_keyed_values_read_as_blender_has_them(fleshed_character, scene):
+    """Overshooting keys are clipped as Blender clips them; muted curves and gravity that is switched off count as not keyed."""
+    driven, (body, _) = part("scene.driven"), fleshed_character
+    key(body.thew, "softness", (1, 0.5), (20, 0.9))
+    curve = next(each for name, each in driven.setting_curves(body, scene) if name == "softness")
+    curve.keyframe_points[1].co.y = 1.6
+    assert driven.value_at(body, scene, "softness", 20) == 1.0
+    curve.mute = True
+    assert not list(driven.setting_curves(body, scene))
+    assert driven.value_at(body, scene, "softness", 20) == body.thew.softness
+    key(scene, "gravity", (1, (0.0, 0.0, -9.81)), (20, (0.0, 0.0, 0.0)))
+    assert {name for name, _ in driven.setting_curves(body, scene)} == {"gravity"}
+    scene.use_gravity = False
+    assert not list(driven.setting_curves(body, scene))
+
+
 def test_gravity_keyed(fleshed_character, scene):
     """Gravity that turns off lets the flesh rise; the frames before stay."""
     body, _ = fleshed_character

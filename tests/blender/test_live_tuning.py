@@ -193,6 +193,23 @@ def test_poses_read_once_after_change(tuned, in_window, readings, change):
     np.testing.assert_array_equal(shapes(body), live)
 
 
+def test_keyed_constraint_is_no_new_mover(tuned, scene):
+    """Keys of a constraint change its influence from frame to frame, and not the fingerprint of what moves the character."""
+    body, rig = tuned()
+    constraint = rig.pose.bones[0].constraints.new("LIMIT_ROTATION")
+    prints = part("scene.movers").fingerprint
+    for frame, value in ((1, 0.0), (20, 1.0)):
+        constraint.influence = value
+        constraint.keyframe_insert("influence", frame=frame)
+    found = set()
+    for frame in (1, 10, 20):
+        scene.frame_set(frame)
+        found.add(prints(body, rig))
+    assert len(found) == 1
+    constraint.use_limit_x = True
+    assert prints(body, rig) not in found
+
+
 def test_changed_movers_read_on_playback(tuned, in_window, readings, monkeypatch):
     """A constraint's new influence is simulated when the animation plays, though no frame shows it before."""
     body, rig = tuned()
