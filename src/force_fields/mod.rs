@@ -20,7 +20,7 @@
 //! `flow` turns any kind but drag into moving air: it adds `−f flow v`, so that flesh that follows is pushed less. Drag and flow are implicit
 //! in a step, which they can never make unstable.
 //!
-//! `noise` varies the strength in time, smoothly, [`NOISE_RATE`] times a second. Turbulence and noise are [`noise`], the same for equal seeds on every machine.
+//! `noise` varies the strength in time, smoothly, [`NOISE_RATE`] times a second. Turbulence and noise are gradient noise, the same for equal seeds on every machine.
 
 mod evaluate;
 mod noise;

@@ -97,7 +97,7 @@ const PART_KIND: &str = "modes-of-body";
 #[derive(Serialize, Deserialize)]
 enum StoredModesOf<B> {
     Flesh(B, StoredModes),
-    Tets(StoredLattice, StoredModes),
+    Tets(Box<StoredLattice>, StoredModes),
 }
 
 /// Modes that were read.
@@ -124,7 +124,10 @@ impl Modes {
         let modes = StoredModes::new(self);
         match &self.body {
             Some(body) => StoredModesOf::Flesh(body, modes),
-            None => StoredModesOf::Tets(StoredLattice::new(self.functions.lattice()), modes),
+            None => {
+                let lattice = StoredLattice::new(self.functions.lattice());
+                StoredModesOf::Tets(Box::new(lattice), modes)
+            }
         }
     }
 

@@ -120,7 +120,7 @@ fn motion_does_not_depend_on_frame_rate() {
     let (film, screen) = (at(24.0), at(60.0));
     for quarter in 0..=4 {
         let (a, b) = (&film[6 * quarter], &screen[15 * quarter]);
-        let apart = max_difference(&[a.clone()], &[b.clone()]);
+        let apart = max_difference(std::slice::from_ref(a), std::slice::from_ref(b));
         assert!(apart <= 1e-4 * largest(&film), "{quarter}: {apart}");
     }
 }
@@ -202,7 +202,7 @@ fn drag_damps_a_swing() {
         let frames = skin(&shot);
         let late = &frames[12..];
         late.iter()
-            .map(|f| largest(&[f.clone()]))
+            .map(|f| largest(std::slice::from_ref(f)))
             .fold(0.0, f32::max)
     };
     let (free, damped, strong) = (swing(0.0), swing(5.0), swing(1e6));
