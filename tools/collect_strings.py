@@ -47,7 +47,9 @@ JOINED += (
     "(and {0} others)",
     "{0} (Esc cancels)",
     "no frame",
+    "the selection",
 )
+JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
 #: Wings whose fixed sentences are documentation of the data.
 DATA_WINGS = {"languages"}
 #: What a label in the sources of panels looks like, which a variable may carry to its button: `Keep Region`.

@@ -81,7 +81,7 @@ def without_motion(flesh: Flesh) -> Flesh:
 def clip_settings(settings: BuildSettings, plan: ClipPlan, armature: bpy.types.Object) -> BuildSettings:
     """Returns the settings for one action: its own frames, and a loop where it is marked as one.
 
-    Frames in which the flesh begins anew are the scene's: they count for the action that it plays. Keys of
+    Frames in which the flesh begins anew, or goes on, are the scene's: they count for the action that it plays. Keys of
     Restart count for their own action.
     """
     marked, played = plan.action.use_frame_range and plan.action.use_cyclic, animation.played_action(armature)
@@ -89,4 +89,5 @@ def clip_settings(settings: BuildSettings, plan: ClipPlan, armature: bpy.types.O
     cut = played is not None and played.plain and played.action == plan.action
     keyed = restart_keys.frames_in(plan.action, animation.slots_of(plan.action, "OBJECT"))
     restarts = settings.restarts if cut else tuple(sorted(keyed))
-    return replace(settings, live=(plan.start, plan.end), restarts=restarts, motion_start=start)
+    passed = settings.passed if cut else ()
+    return replace(settings, live=(plan.start, plan.end), restarts=restarts, passed=passed, motion_start=start)

@@ -29,7 +29,7 @@ def explain(context: bpy.types.Context, obj: bpy.types.Object, vertex: int = -1)
     if vertex < 0:
         vertex = chosen_vertex(context, obj, flesh, found)
     scale = flesh.place.metres_per_unit
-    text = f"Vertex {vertex}: {found.sentence(vertex, lambda metres: length(metres / scale))}"
+    text = found.sentence(vertex, lambda metres: length(metres / scale))
     _told[obj.session_uid] = text
     return text
 

@@ -92,8 +92,12 @@ def mix(context: bpy.types.Context, obj: bpy.types.Object, part: str, falloff: f
         old = np.zeros(len(share), np.float32) if known is None else known
     write(obj, maps.mix(old, share, amount))
     count = int((share >= 1.0).sum())
-    verb = "keep to their bones" if amount >= 1.0 else "are set free" if amount == 0.0 else f"are rigid by {amount:.2g}"
-    return f"{plural(count, 'vertex', 'vertices')} {verb}: {where}."
+    vertices = plural(count, "vertex", "vertices")
+    if amount >= 1.0:
+        return f"{vertices} keep to their bones: {where}."
+    if amount == 0.0:
+        return f"{vertices} are set free: {where}."
+    return f"{vertices} are rigid by {amount:.2g}: {where}."
 
 
 def selected_vertices(obj: bpy.types.Object) -> np.ndarray:

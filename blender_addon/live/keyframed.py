@@ -21,7 +21,7 @@ from ..logic.tasks import Progress, Task, Work
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import MeshShapes
-from ..scene.libraries import owns_mesh
+from ..scene.libraries import check_own_mesh, owns_mesh
 from . import skin
 from .events import report_event
 from .registers import Register
@@ -256,9 +256,9 @@ def bring_up_to_date(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 def check_keyframed(obj: bpy.types.Object | None) -> None:
     """Refuses an object without keyframed flesh."""
     reading.check_editable(obj)
-    reading.check_editable(obj)
     if not obj.thew.made.keyframed:
         raise Refusal(f"{describe(obj)} has no keyframed flesh: press Add Keyframed Flesh first")
+    check_own_mesh(obj, "its keyframed flesh cannot be edited", "edit it in that file")
 
 
 # removing -------------------------------------------------------------------------------------------------------------

@@ -26,10 +26,10 @@ def before_save(*_):
     offsets.remove_unused()
     for obj in all_objects():
         overrides.note_modifiers(obj)
-        override_backup.keep(obj)
         kept = None if obj.data.is_editmode else offsets.written(obj)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept
+        override_backup.keep(obj)  # a copied override may get a holder of its own here, without offsets
     for obj in moving.all_objects():
         keyframed.hide(obj)
     for obj in fleshes.all_objects():

@@ -60,16 +60,25 @@ class Cut:
 
     @property
     def text(self) -> str:
-        """Returns the jump in words, for a row of the panel."""
+        """Returns the jump in words, for a diagnosis."""
         return f"{self.what} by {100.0 * self.distance:.0f} % of its size"
+
+    @property
+    def row_text(self) -> str:
+        """Returns frame and jump for a row of the panel."""
+        share = f"{100.0 * self.distance:.0f} %"
+        if not self.bones:
+            return f"Frame {self.frame}: everything jumps by {share} of its size"
+        if len(self.bones) == 1:
+            return f"Frame {self.frame}: “{self.bones[0]}” jumps by {share} of its size"
+        return f"Frame {self.frame}: {join_quoted(self.bones)} jump by {share} of its size"
 
     @property
     def what(self) -> str:
         """Returns the words for what jumps, with the verb."""
         if not self.bones:
             return "Everything jumps"
-        named = join_few([f"“{bone}”" for bone in self.bones], MAX_NAMES)
-        return f"{named} {'jumps' if len(self.bones) == 1 else 'jump'}"
+        return f"{join_quoted(self.bones)} {'jumps' if len(self.bones) == 1 else 'jump'}"
 
 
 @dataclass(frozen=True)
@@ -221,5 +230,12 @@ def cut_text(cuts: Sequence[Cut]) -> str:
     if not cuts:
         return ""
     names = list(dict.fromkeys(bone for cut in cuts for bone in cut.bones))
-    named, verb = join_few([f"“{name}”" for name in names], MAX_NAMES), "jumps" if len(names) == 1 else "jump"
-    return f"{named} {verb} in {frames_text([cut.frame for cut in cuts])}: where that is a cut, press Restart Here"
+    frames = frames_text([cut.frame for cut in cuts])
+    if len(names) == 1:
+        return f"“{names[0]}” jumps in {frames}: where that is a cut, press Restart Here"
+    return f"{join_quoted(names)} jump in {frames}: where that is a cut, press Restart Here"
+
+
+def join_quoted(names: Sequence[str]) -> str:
+    """Returns the first few names in words, in quotation marks."""
+    return join_few([f"“{name}”" for name in names], MAX_NAMES)

@@ -129,18 +129,19 @@ class StiffnessMap:
     def sentence(self, vertex: int, length: Callable[[float], str]) -> str:
         """Returns why the flesh is stiff at a vertex, and what to do; `length` writes a length in metres."""
         facts = self.facts
-        bone = ""
-        if facts.weights.shape[1] and facts.weights[vertex].any():
-            bone = f" over the bone “{facts.bones[int(facts.weights[vertex].argmax())]}”"
-        thick = facts.thickness[vertex]
-        where = (
-            f"The flesh is {length(thick)} thick here{bone}" if np.isfinite(thick) else "No bone carries the skin here"
-        )
+        if not np.isfinite(facts.thickness[vertex]):
+            where = f"Vertex {vertex}: no bone carries the skin here."
+        elif facts.weights.shape[1] and facts.weights[vertex].any():
+            bone = facts.bones[int(facts.weights[vertex].argmax())]
+            where = (
+                f"Vertex {vertex}: the flesh is {length(facts.thickness[vertex])} thick here over the bone “{bone}”."
+            )
+        else:
+            where = f"Vertex {vertex}: the flesh is {length(facts.thickness[vertex])} thick here."
         shown = fade(facts.flesh[vertex]) * (1.0 if facts.rigid is None else 1.0 - facts.rigid[vertex])
-        gives = f"it gives {length(shown * facts.sag[vertex])} under its own weight"
-        if facts.motion is not None:
-            gives += f", and moves by {length(facts.motion[vertex])} at most in this motion"
-        return f"{where}; {gives}. {self.reason(vertex, length)}"
+        gives = f"It gives {length(shown * facts.sag[vertex])} under its own weight."
+        most = "" if facts.motion is None else f"It moves by {length(facts.motion[vertex])} at most in this motion."
+        return " ".join(filter(None, (where, gives, most, self.reason(vertex, length))))
 
     def reason(self, vertex: int, length: Callable[[float], str]) -> str:
         """Returns a sentence on the cause at a vertex, with the remedy."""
@@ -166,7 +167,9 @@ class StiffnessMap:
     def free_reason(self, vertex: int, percent_left: str) -> str:
         """Returns the sentence where no cause takes much, with the one that takes the most."""
         if self.left[vertex] < SMALL_SHARE:
-            return f"It is rather free: what takes the most is “{CAUSES[self.gravest[vertex]].label}”, which leaves {percent_left}."
+            return (
+                f"It is rather free: what limits it most ({CAUSES[self.gravest[vertex]].label}) leaves {percent_left}."
+            )
         softness = self.facts.softness
         makes = "its pascals make" if softness is None else f"Softness {number(softness)} makes"
         return f"Nothing limits it: it is as soft as {makes} flesh."

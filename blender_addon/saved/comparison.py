@@ -18,7 +18,7 @@ VIEWS = (
 )
 #: Settings that are no part of A and B: what is shown, frames and places of storage, and work by hand.
 NOT_COMPARED = {
-    "enabled", "settled", "show_lattice", "show_twist", "show_map", "show_limits", "preview_mode", "preview_size", "use_scene_range",
+    "enabled", "settled", "show_lattice", "show_twist", "show_map", "show_limits", "show_contacts", "preview_mode", "preview_size", "use_scene_range",
     "frame_start", "frame_end", "bake_space", "cache", "hand_lattice", "use_hand_lattice", "compared_side", "compared_other", "view",
     "height_shown", "store_tension", "restart", "name",
 }  # fmt: skip

@@ -62,15 +62,22 @@ def passed_frames(settings) -> set[int]:
 def add(settings, new: set[int]) -> None:
     """Adds frames in which the flesh begins anew."""
     for frame in sorted(new - frames(settings)):
-        drop(settings, frame)
-        settings.restarts.add().frame = frame
+        judge(settings, frame, goes_on=False)
 
 
 def pass_over(settings, frame: int) -> None:
     """Lets the flesh go on through a frame in which something jumps."""
-    drop(settings, frame)
-    entry = settings.restarts.add()
-    entry.frame, entry.goes_on = frame, True
+    judge(settings, frame, goes_on=True)
+
+
+def judge(settings, frame: int, goes_on: bool) -> None:
+    """Notes what the flesh does in a frame. What is known of it is changed in place: a library's entries cannot be removed."""
+    found = [restart for restart in settings.restarts if restart.frame == frame]
+    if not found:
+        found = [settings.restarts.add()]
+        found[0].frame = frame
+    for restart in found:
+        restart.goes_on = goes_on
 
 
 def drop(settings, frame: int) -> bool:

@@ -88,10 +88,13 @@ def check_own_entry(obj: bpy.types.Object, entries: str, index: int, noun: str) 
         and len(getattr(obj.thew, entries))
     ):
         entry = getattr(obj.thew, entries)[index]
-        remedy = ("switch it off here, or " if hasattr(entry, "enabled") else "") + "remove it in that file"
+        name, owner = entry.name or getattr(entry, "frame", index + 1), describe_library(obj)
+        if hasattr(entry, "enabled"):
+            raise Refusal(
+                f"The {noun} “{name}” of {describe(obj)} belongs to {owner} and would come back: switch it off here, or remove it in that file"
+            )
         raise Refusal(
-            f"The {noun} “{entry.name or getattr(entry, 'frame', index + 1)}” of {describe(obj)} belongs to {describe_library(obj)} and would come "
-            f"back: {remedy}"
+            f"The {noun} “{name}” of {describe(obj)} belongs to {owner} and would come back: remove it in that file"
         )
 
 

@@ -81,7 +81,7 @@ def _read(group: bpy.types.PropertyGroup) -> dict:
 
 
 #: The lists of `bpy.data` in which settings refer to things.
-LISTS = {"OBJECT": "objects", "ACTION": "actions", "IMAGE": "images"}
+LISTS = {"OBJECT": "objects", "ACTION": "actions", "IMAGE": "images", "COLLECTION": "collections"}
 
 
 def _write(group: bpy.types.PropertyGroup, kept: dict) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..logic.comparison import SIDES, difference_text, differences, other_side, unpack
+from ..logic.comparison import SIDES, difference_text, differences, unpack
 from ..logic.errors import Refusal
 from ..saved import comparison
 from .layouts import buttons, draw_text
@@ -33,7 +33,7 @@ def draw_compare(layout, _context, obj, width: int) -> None:
     row.operator("thew.compare_end", text="", icon="X")
     row = buttons(column)
     for side in SIDES:
-        row.operator("thew.compare_copy", text=f"Copy {side} to {other_side(side)}").source = side
+        row.operator("thew.compare_copy", text="Copy A to B" if side == "A" else "Copy B to A").source = side
     for line in difference_lines(settings):
         draw_text(column, line, width)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..languages.translations import translate
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.cuts import Cut
@@ -37,7 +38,7 @@ def draw_restarts(layout, obj, scene) -> None:
         draw_known(column, f"Begins anew in frame {frame}{where}", frame)
     keyed = restart_keys.keyed_frames(obj, armature)
     if keyed:
-        column.label(text=f"By keys in {frames_text(sorted(keyed))}", icon="KEYFRAME_HLT")
+        column.label(text=translate(f"Begins anew by keys in {frames_text(sorted(keyed))}"), icon="KEYFRAME_HLT")
     if settings.restart_at_cuts and flesh is not None:
         for cut in flesh.noticed[:MAX_ROWS]:
             if cut.frame not in restarts.passed_frames(settings):
@@ -50,14 +51,14 @@ def draw_restarts(layout, obj, scene) -> None:
 def draw_known(column, text: str, frame: int) -> None:
     """Draws the row of a frame that the artist has judged, with a button that forgets it."""
     row = column.row(align=True)
-    row.label(text=text)
+    row.label(text=translate(text))
     row.operator("thew.restart_remove", text="", icon="X").frame = frame
 
 
 def draw_cut(column, cut: Cut, decided: bool = False) -> None:
     """Draws the row of a cut that was noticed: accepted by one press, or passed over; `decided`: it is a restart already."""
     row = column.row(align=True)
-    row.label(text=f"Frame {cut.frame}: {cut.text}", icon="PLAY" if decided else "ERROR")
+    row.label(text=translate(cut.row_text), icon="PLAY" if decided else "ERROR")
     if not decided:
         row.operator("thew.restart_here", text="", icon="CHECKMARK").frame = cut.frame
     row.operator("thew.restart_pass", text="", icon="X").frame = cut.frame
@@ -68,9 +69,9 @@ def draw_open(column, cuts) -> None:
     for cut in cuts[:MAX_ROWS]:
         draw_cut(column, cut)
     if len(cuts) > MAX_ROWS:
-        column.label(text=f"and {len(cuts) - MAX_ROWS} more", icon="BLANK1")
+        column.label(text=translate(f"and {len(cuts) - MAX_ROWS} more"), icon="BLANK1")
     if len(cuts) > 1:
-        column.operator("thew.restart_at_cuts", text=f"Restart at All {len(cuts)} Cuts", icon="CHECKMARK")
+        column.operator("thew.restart_at_cuts", text=translate(f"Restart at All {len(cuts)} Cuts"), icon="CHECKMARK")
 
 
 # marks in the timeline ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..languages.translations import translate
 from ..live import stiffness
 from ..live.session import register as fleshes
 from ..logic.native import core
@@ -80,7 +81,7 @@ def draw_legend(context: bpy.types.Context) -> None:
     blf.shadow(font, 3, 0.0, 0.0, 0.0, 0.8)
     for text, x, y in labels:
         blf.position(font, x, y, 0.0)
-        blf.draw(font, text)
+        blf.draw(font, translate(text))
     blf.disable(font, blf.SHADOW)
 
 

@@ -198,6 +198,13 @@ def test_compare_saved(fleshed_character, tmp_path):
     assert body.thew.softness == 0.5 and body.thew.compared_side == "B"
 
 
+def test_compare_leaves_out_what_is_shown(fleshed_character):
+    """Switches that draw something are no part of A and B."""
+    body, _ = fleshed_character
+    compared = {prop.identifier for prop in part("saved.comparison").compared_properties(body.thew)}
+    assert "softness" in compared and not {name for name in compared if name.startswith("show_")}
+
+
 def test_compare_refusals(character):
     """Without flesh, without another side, and with damaged text, a sentence says what to do, and nothing changes."""
     body, _ = character

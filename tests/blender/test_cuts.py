@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -60,7 +62,7 @@ def test_cut_listed_and_accepted(cut_character):
     body, _ = cut_character
     simulate(body)
     assert noticed(body) == [CUT]
-    assert any(f"Frame {CUT}: Everything jumps" in line for line in words(body))
+    assert any(f"Frame {CUT}: everything jumps" in line for line in words(body))
     assert bpy.ops.thew.restart_at_cuts() == {"FINISHED"}
     accepted = simulate(body)
     assert noticed(body) == [] and f"Begins anew in frame {CUT}" in words(body)
@@ -113,7 +115,7 @@ def test_restart_by_keys(cut_character):
         rig.thew.restart = on
         assert rig.thew.keyframe_insert("restart", frame=frame)
     keyed = simulate(body)
-    assert noticed(body) == [] and f"By keys in frame {CUT}" in words(body)
+    assert noticed(body) == [] and f"Begins anew by keys in frame {CUT}" in words(body)
     rig.thew.keyframe_delete("restart", frame=CUT)
     np.testing.assert_array_equal(simulate(body), thrown)
     bpy.ops.thew.restart_here(frame=CUT)
@@ -155,6 +157,19 @@ def test_restart_by_keys_baked_with_its_action(dancer, tmp_path):
         assert_same(clip_shapes(body, rig, name), shapes)
     file = tmp_path / "dancer.glb"
     assert bpy.ops.export_scene.gltf(filepath=str(file)) == {"FINISHED"} and file.stat().st_size > 1000
+
+
+def test_pass_of_other_action(dancer):
+    """A frame that is no cut counts for the action that the scene plays alone, as restarts do."""
+    body, rig = dancer
+    use(rig, "Walk")
+    body.thew.restart_at_cuts = True
+    activate(body)
+    assert bpy.ops.thew.restart_pass(frame=9) == {"FINISHED"}
+    given = part("live.build_settings").BuildSettings.from_object(body, bpy.context.scene)
+    for name, passed in (("Walk", (9,)), ("Run", ())):
+        plan = SimpleNamespace(action=bpy.data.actions[name], start=1, end=20)
+        assert part("bake.clip_flesh").clip_settings(given, plan, rig).passed == passed, name
 
 
 def test_cut_of_character_with_two_meshes(cut_character):

@@ -135,6 +135,39 @@ def test_report_speaks_german(german, character, monkeypatch):
     assert body.name in text and "300" in text and "has flesh" not in text
 
 
+def test_composed_sentences_speak_german(german):
+    """Sentences that are put together from parts are templates as a whole; names in them stay."""
+    cut = part("logic.cuts").Cut
+    english = [
+        cut(7, 0.4).row_text, cut(7, 0.4, ("Upper Arm",)).row_text, cut(7, 0.4, ("A", "Upper Arm")).row_text,
+        part("logic.cuts").cut_text([cut(7, 0.4, ("A", "Upper Arm"))]),
+        "Begins anew in frame 7, outside frames 1 to 5", "Goes on through frame 7", "Begins anew by keys in frames 3 and 5", "and 4 more",
+        "Restart at All 3 Cuts",
+        "The rig “Upper Arm” of “Body” belongs to “a.blend” and would come back: switch it off here, or remove it in that file.",
+        "The bake “Upper Arm” of “Body” belongs to “a.blend” and would come back: remove it in that file.",
+        "12 vertices keep to their bones: the selection.", "1 vertex are set free: the skin of “Upper Arm”.",
+        "12 vertices are rigid by 0.5: what the automatic map takes for bone.",
+    ]  # fmt: skip
+    for text in english:
+        told = german.translate(text)
+        assert told != text and ("Upper Arm" in told) == ("Upper Arm" in text), (text, told)
+
+
+def test_why_stiff_speaks_german(german):
+    """Every sentence of Why Stiff Here is translated, the name of the cause too."""
+    parts = (
+        "Vertex 7: the flesh is 3 cm thick here over the bone “Upper Arm”.", "Vertex 7: the flesh is 3 cm thick here.",
+        "Vertex 7: no bone carries the skin here.",
+        "It gives 2 mm under its own weight.", "It moves by 4 mm at most in this motion.",
+        *(f"It is rather free: what limits it most ({cause.label}) leaves 30 %." for cause in part("logic.stiffness_causes").CAUSES[1:]),
+    )  # fmt: skip
+    for text in parts:
+        told = german.translate(text)
+        assert told != text and "leaves" not in told, text
+    for cause in part("logic.stiffness_causes").CAUSES:
+        assert german.translate(cause.label) != cause.label or cause.label in {"Swing Limit"}, cause.label
+
+
 def test_registered_and_taken_back(translations, monkeypatch):
     """Blender gets one table a language, without templates, and none is left after the extension is switched off."""
     held = {}

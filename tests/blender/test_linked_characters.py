@@ -168,6 +168,9 @@ def test_override_saved_without_thew(overridden, own_mesh):
     add_rig(body).strength = 0.03
     pin = body.thew.pins.add()
     pin.name, pin.target = "Hand", armature
+    wind = bpy.data.collections.new("Wind")
+    bpy.context.scene.collection.children.link(wind)  # what nothing else uses is not saved without Thew
+    body.thew.field_collection = wind
     live = play(body, FRAMES)
     bpy.ops.wm.save_mainfile()
     lines = (
@@ -180,6 +183,7 @@ def test_override_saved_without_thew(overridden, own_mesh):
         settings = local("Body").thew
         assert (round(settings.softness, 6), settings.kind) == (0.8, "TOON")
         assert len(settings.rigs) == 1 and settings.pins[0].target == local("Rig")
+        assert settings.field_collection == bpy.data.collections["Wind"]
         np.testing.assert_allclose(play(local("Body"), FRAMES), live, atol=1e-6)
         reopen()
     activate(local("Body"))

@@ -101,6 +101,42 @@ def test_library_lists_only_grow(fleshed_library, tmp_path):
     assert len(body.thew.rigs) == 1
 
 
+def with_restarts(objects) -> None:
+    """Gives the character of a library flesh with a restart in frame 5, which goes on in frame 9."""
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.restart_here(frame=5) == bpy.ops.thew.restart_pass(frame=9) == {"FINISHED"}
+
+
+def test_library_restarts_judged_anew(scene, tmp_path):
+    """No Cut and Restart Here change the library's entries in place: none comes back with the next load."""
+    library = write_library(tmp_path / "library.blend", edit=with_restarts)
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    activate(body)
+    assert bpy.ops.thew.restart_pass(frame=5) == bpy.ops.thew.restart_here(frame=9) == {"FINISHED"}
+    assert bpy.ops.thew.restart_here(frame=12) == {"FINISHED"}
+    known = part("saved.restarts")
+    for _ in range(2):
+        assert (known.frames(body.thew), known.passed_frames(body.thew)) == ({9, 12}, {5})
+        (body,) = reopen("Body")
+    activate(body)
+    assert "belongs to “library.blend”" in refusal(bpy.ops.thew.restart_remove, frame=9)
+
+
+def mark_keyframed(objects) -> None:
+    """Marks the mesh of a library as one with keyframed flesh."""
+    objects[0].thew.made.keyframed = True
+
+
+def test_library_keyframed_flesh_refused(scene, tmp_path):
+    """Edits of keyframed flesh on a library's mesh are refused with what to do, for nothing of it is shown here."""
+    library = write_library(tmp_path / "library.blend", edit=mark_keyframed)
+    open_shot(tmp_path / "shot.blend")
+    body, _ = override(library)
+    with pytest.raises(part("logic.errors").Refusal, match=r"belongs to “library.blend”.*edit it in that file"):
+        part("live.keyframed").check_keyframed(body)
+
+
 def test_library_settings_arrive(scene, tmp_path):
     """What the library changes arrives in the shot, except where the shot has a setting of its own."""
     library = write_library(tmp_path / "library.blend", flesh=True)

@@ -81,6 +81,21 @@ def test_override_duplicated(body, linked):
         np.testing.assert_allclose(flesh(each), of, atol=1e-6)
 
 
+def test_override_duplicate_shown_after_save(body):
+    """A save between a duplication and the next frame leaves both as they were seen."""
+    known = flesh(body)
+    activate(body)
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    offsets = part("scene.offsets")
+    twins = body, bpy.context.object
+    before = [offsets.written(each) for each in twins]
+    assert all(each is not None for each in before) and np.abs(known).max() > 1e-3
+    bpy.ops.wm.save_mainfile()
+    for each, (seen, _) in zip(twins, before, strict=True):
+        np.testing.assert_array_equal(offsets.written(each)[0], seen)
+        assert np.abs(seen).max() > 1e-4
+
+
 def test_local_linked_duplicate_noted(character):
     """Alt+D of a local character still asks for a mesh of its own."""
     mesh, _ = character

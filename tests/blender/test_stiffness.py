@@ -90,7 +90,7 @@ def test_explain_vertex(fleshed_character):
     top = int(heights(body).argmax())
     text = explain(bpy.context, body, top)
     assert (
-        text.startswith(f"Vertex {top}: The flesh is ")
+        text.startswith(f"Vertex {top}: the flesh is ")
         and "over the bone “Head”" in text
         and "under its own weight" in text
     )

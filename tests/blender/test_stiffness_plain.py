@@ -53,7 +53,7 @@ def test_causes_of_free_flesh():
     assert cause() == ["free", "free"]
     text = causes.StiffnessMap.find(facts()).sentence(V, "{:.3g} m".format)
     assert text.startswith(
-        "The flesh is 0.2 m thick here over the bone “Arm”; it gives 0.01 m under its own weight, and moves by 0.02 m"
+        f"Vertex {V}: the flesh is 0.2 m thick here over the bone “Arm”. It gives 0.01 m under its own weight. It moves by 0.02 m at most in"
     )
     assert "Nothing limits it: it is as soft as Softness 0.5 makes flesh." in text
 
@@ -111,7 +111,7 @@ def test_causes_without_bones_and_numbers():
     bare = facts(thickness=np.inf, motion=None, weights=np.zeros((N, 2)))
     bare = replace(bare, flesh=np.zeros(N), sag=np.zeros(N), motion=None, swing=0.0)
     found = causes.StiffnessMap.find(bare)
-    assert np.isfinite(found.colours()).all() and "No bone carries the skin here" in found.sentence(
+    assert np.isfinite(found.colours()).all() and "no bone carries the skin here" in found.sentence(
         V, "{:.3g} m".format
     )
 
