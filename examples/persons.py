@@ -206,7 +206,7 @@ class Carried(Part):
 
 def _carried(part: Part, pose: Pose) -> Carried:
     there = pose.map(part.bone)
-    return Carried(part.a, part.b, part.radii, part.bone, part.colour, part.tilt, tuple(map(tuple, there)))
+    return Carried(part.a, part.b, part.radii, part.bone, part.colour, part.tilt, there=tuple(map(tuple, there)))
 
 
 def _bones(build: Build) -> tuple[list[Bone], list[Bone]]:
