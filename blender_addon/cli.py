@@ -41,7 +41,7 @@ from .logic.tasks import finish
 from .operators import command_settings
 from .operators.command_meshes import clip_tasks, meshes_for_clips, meshes_to_bake, shot_name
 from .operators.command_places import check_place, is_writable, move_to
-from .operators.command_reports import MeshReport, baked_line, keyframed_line, write_look
+from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
 from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
@@ -99,6 +99,8 @@ def bake_file(
         line = failed.get(obj.name) or bake_one(obj, scene, view_layer, tasks.get(obj.name), **wanted)
         say(line)
         lines.append(line)
+    looks = (look_of(obj) for obj, line in zip(meshes, lines, strict=True) if line.worst_frame)
+    shown = next(looks, None) if look else None  # before finished flesh is gone
     for obj, line in zip(meshes, lines, strict=True) if finished else ():
         if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
             finish_one(obj, line, say)
@@ -107,9 +109,8 @@ def bake_file(
             place.unlink(missing_ok=True)
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
     save(place)
-    first = next((line for line in lines if line.done and line.worst_frame), None) if look else None
-    if first is not None:
-        write_look(bpy.data.objects[first.name], place.with_suffix(".look.npz"))
+    if shown is not None:
+        write_look(shown, place.with_suffix(".look.npz"))
     return lines
 
 
@@ -277,7 +278,8 @@ def main(words: list[str]) -> int:
     if arguments.command == "diagnose":
         return diagnose_file(arguments)
     if arguments.threads is not None:
-        os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts
+        # Both are read when the first parallel work starts; one that was there before would count instead.
+        os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)
 
     told = []
 

@@ -106,6 +106,11 @@ def problems(new: Any) -> list[str]:
     return said
 
 
+def shown_offsets(new: Any, index: int) -> np.ndarray:
+    """Returns what the view adds to the skin at a pose of the clip, by its index: world axes, metres, float32[n, 3]."""
+    return np.float32(influence(new, index)) * new.held(np.asarray(new.clip.offsets(index)))
+
+
 def influence(new: Any, at: float) -> float:
     """Returns the share of the flesh that is shown at the pose `at` of the motion, fractional between two of them."""
     motion = new.motion

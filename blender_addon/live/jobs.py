@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from ..logic import fine_detail, session_log
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
@@ -203,7 +205,7 @@ def rest(obj, scene, view_layer) -> Task:
     settings.enabled = settings.settled = True
     apply_state(obj)
     note(obj, flesh)
-    session.write(obj, flesh, offsets, scene)
+    session.write(obj, flesh, np.float32(session.present_influence(obj)) * offsets, scene)
     report_event(obj, flesh, Event.POSE_SHOWN)
     return flesh
 

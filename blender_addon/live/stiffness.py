@@ -9,6 +9,7 @@ import numpy as np
 from ..logic.native import core
 from ..logic.stiffness_causes import SkinFacts, StiffnessMap
 from ..logic.wires import lattice_wires
+from . import driving
 from .build_settings import hash_of
 from .flesh import Flesh
 
@@ -31,7 +32,9 @@ def stiffness_map(obj: bpy.types.Object, flesh: Flesh | None) -> StiffnessMap | 
     if flesh is None or flesh.body is None or flesh.character is None:
         return None
     influence = float(getattr(obj.thew, "influence", 1.0))
-    key = hash_of(flesh.body_key, flesh.clip_key, flesh.group_key, flesh.build_settings.simulation.digest(), influence)
+    shares = () if flesh.clip is None else tuple(driving.influence(flesh, pose) for pose in poses_of(flesh))
+    digest = flesh.build_settings.simulation.digest()
+    key = hash_of(flesh.body_key, flesh.clip_key, flesh.group_key, digest, influence, shares)
     known = _maps.get(obj.session_uid)
     if known is None or known[0] != key:
         if len(_maps) >= MAX_MAPS:
@@ -47,13 +50,14 @@ def facts_of(flesh: Flesh, influence: float = 1.0) -> SkinFacts:
     # Where Rigid takes some of the flesh, the map before it is told, for Rigid is a cause of its own.
     flesh_map = np.asarray(flesh.automatic.flesh if painted.flesh is None else painted.flesh, dtype=np.float64)
     edges, corners = lattice_wires(flesh.lattice.cells, [])[0], np.asarray(flesh.lattice.vertices)
+    moved, shown = motions_of(flesh)
     cell = float(np.median(np.linalg.norm(corners[edges[:, 0]] - corners[edges[:, 1]], axis=1)))
     return SkinFacts(
         flesh_map, np.asarray(flesh.body.thickness, dtype=np.float64), sag_of(flesh), float(flesh.surface.size),
         cell, tuple(character.bones), character.weights,
         rigid=painted.rigid, hard=character.hard.part, materials=character.hard.names,
-        is_painted=painted.flesh is not None, stiffness=painted.factors(), motion=motion_of(flesh), unlimited=unlimited_motion(flesh),
-        swing=float(settings.simulation.max_offset or 0.0), softness=settings.softness, influence=influence,
+        is_painted=painted.flesh is not None, stiffness=painted.factors(), motion=moved, unlimited=unlimited_motion(flesh),
+        swing=float(settings.simulation.max_offset or 0.0), softness=settings.softness, influence=influence, shown=shown,
     )  # fmt: skip
 
 
@@ -78,16 +82,21 @@ def sag_of(flesh: Flesh) -> np.ndarray:
     return far
 
 
-def motion_of(flesh: Flesh) -> np.ndarray | None:
-    """Returns the largest displacement of each vertex in the clip, as it is shown, [n] m; None without a clip."""
-    if flesh.clip is None:
-        return None
+def poses_of(flesh: Flesh) -> list[int]:
+    """Returns the indices of the clip's poses that are looked at."""
     last = flesh.clip_end - flesh.clip_start
-    frames = np.unique(np.linspace(0, last, min(last + 1, MAX_FRAMES)).round().astype(int))
-    far = np.zeros(len(flesh.character.rest))
-    for frame in frames.tolist():
-        far = np.maximum(far, np.linalg.norm(flesh.held(np.asarray(flesh.clip.offsets(frame))), axis=1))
-    return far
+    return np.unique(np.linspace(0, last, min(last + 1, MAX_FRAMES)).round().astype(int)).tolist()
+
+
+def motions_of(flesh: Flesh) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Returns the largest displacement of each vertex in the clip, [n] m, before Influence and as it is shown; None without a clip."""
+    if flesh.clip is None:
+        return None, None
+    far = np.zeros((2, len(flesh.character.rest)))
+    for pose in poses_of(flesh):
+        moved = np.linalg.norm(flesh.held(np.asarray(flesh.clip.offsets(pose))), axis=1)
+        far = np.maximum(far, [moved, driving.influence(flesh, pose) * moved])
+    return far[0], far[1]
 
 
 def unlimited_motion(flesh: Flesh) -> float:

@@ -84,11 +84,12 @@ class SkinFacts:
     materials: tuple[str, ...] = ()  # their names
     is_painted: bool = False  # the map is the artist's
     stiffness: np.ndarray | None = None  # [n] painted factors
-    motion: np.ndarray | None = None  # [n] largest shown displacement in the simulated motion
+    motion: np.ndarray | None = None  # [n] largest displacement in the simulated motion before Influence
     unlimited: float = 0.0  # the largest of any vertex before limits; 0: unknown
     swing: float = 0.0  # Swing Limit, a part of the size; 0: none
     softness: float | None = 0.5  # None: pascals count
     influence: float = 1.0
+    shown: np.ndarray | None = None  # [n] largest shown displacement in the simulated motion; None: `motion`
 
 
 @dataclass
@@ -138,9 +139,11 @@ class StiffnessMap:
             )
         else:
             where = f"Vertex {vertex}: the flesh is {length(facts.thickness[vertex])} thick here."
-        shown = fade(facts.flesh[vertex]) * (1.0 if facts.rigid is None else 1.0 - facts.rigid[vertex])
+        shown = facts.influence * fade(facts.flesh[vertex])
+        shown *= 1.0 if facts.rigid is None else 1.0 - facts.rigid[vertex]
         gives = f"It gives {length(shown * facts.sag[vertex])} under its own weight."
-        most = "" if facts.motion is None else f"It moves by {length(facts.motion[vertex])} at most in this motion."
+        moved = facts.motion if facts.shown is None else facts.shown
+        most = "" if moved is None else f"It moves by {length(moved[vertex])} at most in this motion."
         return " ".join(filter(None, (where, gives, most, self.reason(vertex, length))))
 
     def reason(self, vertex: int, length: Callable[[float], str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..bake.bake_result import BakeResult, miss_remark
-from ..live import keyframed
+from ..live import driving, keyframed
 from ..live.session import register as fleshes
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
@@ -57,7 +57,7 @@ def own_motion(flesh, frames: range) -> tuple[float, float, int]:
     maximum.
     """
     size = float(flesh.surface.size)
-    squares = [(flesh.held(flesh.clip.offsets(frame - flesh.clip_start)) ** 2).sum(axis=1) for frame in frames]
+    squares = [(driving.shown_offsets(flesh, frame - flesh.clip_start) ** 2).sum(axis=1) for frame in frames]
     largest = [each.max() for each in squares]
     mean, worst = np.mean([each.mean() for each in squares]), int(np.argmax(largest))
     if size <= 0.0:
@@ -72,15 +72,25 @@ def scene_frames(bake, flesh) -> range:
     return range(max(first, flesh.clip_start), min(last, flesh.clip_end) + 1)
 
 
-def write_look(obj, path: Path) -> None:
-    """Writes a few frames of a body's clip as `thew.farm.sheets` reads them: frames, triangles, skin and shown [f, n, 3]."""
-    flesh = fleshes.state_of(obj)
+def look_of(obj) -> dict[str, np.ndarray] | None:
+    """Returns a few frames of a body's clip, for a rider of its body's, as `thew.farm.sheets` reads them; None without a clip.
+
+    They are frames, triangles, skin and shown [f, n, 3].
+    """
+    flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
+    if flesh.clip is None:
+        return None
     held = scene_frames(obj.thew.bakes[-1] if obj.thew.bakes else None, flesh)
     frames = sorted({held[round(each)] for each in np.linspace(0, len(held) - 1, LOOK_FRAMES + 1)[1:]})
-    offsets = np.stack([flesh.clip.offsets(frame - flesh.clip_start) for frame in frames])
-    skin = np.stack([flesh.clip.positions(frame - flesh.clip_start) for frame in frames]) - offsets
-    shown = skin + np.stack([flesh.held(each) for each in offsets])
-    np.savez_compressed(path, frames=np.array(frames), triangles=flesh.surface.triangles, skin=skin, shown=shown)
+    poses = [frame - flesh.clip_start for frame in frames]
+    skin = np.stack([flesh.clip.positions(pose) - flesh.clip.offsets(pose) for pose in poses])
+    shown = skin + np.stack([driving.shown_offsets(flesh, pose) for pose in poses])
+    return {"frames": np.array(frames), "triangles": flesh.surface.triangles, "skin": skin, "shown": shown}
+
+
+def write_look(shown: dict[str, np.ndarray], path: Path) -> None:
+    """Writes what `look_of` returned."""
+    np.savez_compressed(path, **shown)
 
 
 def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) -> MeshReport:

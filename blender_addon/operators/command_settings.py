@@ -12,9 +12,10 @@ import bpy
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.properties import ThewSettings
+from ..scene import animation
 
-#: Names in Python of settings whose property has another name or place; see `_special`.
-SPECIAL = ("adapt", "engine", "gravity", "max_offset")
+#: Names in Python of settings whose property has another name, place or values; see `_special`.
+SPECIAL = ("adapt", "engine", "gravity", "mass_damping", "max_offset", "stiffness_damping")
 
 
 def parse(words: list[str]) -> dict[str, Any]:
@@ -64,8 +65,23 @@ def _special(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, value: An
         case "gravity":
             scene.use_gravity = obj.thew.use_gravity = True
             _set(scene, scene, "gravity", value)
+        case "mass_damping" | "stiffness_damping" if value in (None, "none"):
+            _check_still(obj, obj.thew, name)
+            obj.thew.property_unset(name)  # the body's own damping counts
         case "max_offset":
             _set(obj, obj.thew, "reach", 0.0 if value in (None, "none") else value)
+        case _:
+            _set(obj, obj.thew, name, value)
+
+
+def _check_still(owner: bpy.types.ID, group: Any, name: str) -> None:
+    """Raises a `Refusal` for a property that is keyed or driven: its curve would count, not the value."""
+    path = name if group is owner else f"thew.{name}"
+    if any(curve.data_path == path for curve in animation.curves(owner.animation_data)):
+        raise Refusal(
+            f"The setting {name} of {describe(owner)} is keyed or driven, so another value would change nothing: "
+            "remove its keys or its driver, or leave the setting out"
+        )
 
 
 def _set(owner: bpy.types.ID, group: Any, name: str, value: Any) -> None:
@@ -82,6 +98,7 @@ def _set(owner: bpy.types.ID, group: Any, name: str, value: Any) -> None:
             raise Refusal(
                 f"The setting {name} of {describe(owner)} is {known.hard_min:g} to {known.hard_max:g}, not {value}"
             )
+    _check_still(owner, group, name)
     try:
         setattr(group, name, value)
     except (TypeError, ValueError) as error:

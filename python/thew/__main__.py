@@ -222,7 +222,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.command == "farm":
         return farm_command.run_farm(given)
     if given.threads is not None:
-        os.environ["RAYON_NUM_THREADS"] = str(given.threads)  # read when the first parallel work starts
+        # Both are read when the first parallel work starts; one that was there before would count instead.
+        os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(given.threads)
     bar = None if given.quiet or given.json else Bar()
 
     told: list[Job] = []

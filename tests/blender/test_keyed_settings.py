@@ -35,6 +35,23 @@ def test_influence_shows_a_share(fleshed_character):
     np.testing.assert_array_equal(play(body, FRAMES), whole)
 
 
+def test_influence_of_flesh_at_rest(fleshed_character, scene):
+    """Flesh at rest in the present pose is shown by its Influence at once, as it stays in view."""
+    body, _ = fleshed_character
+    finish, rest = part("logic.tasks").finish, part("live.jobs").rest
+
+    def offsets(influence: float) -> np.ndarray:
+        body.thew.influence = influence
+        finish(rest(body, scene, bpy.context.view_layer))
+        return part("live.session").visible_offsets(body, scene).copy()
+
+    scene.frame_set(7)
+    whole = offsets(1.0)
+    assert np.abs(whole).max() > 1e-4
+    np.testing.assert_allclose(offsets(0.25), 0.25 * whole, atol=1e-7)
+    np.testing.assert_array_equal(offsets(0.0), np.zeros_like(whole))
+
+
 def test_influence_keyed_and_driven(fleshed_character):
     """A keyed influence follows its curve frame by frame, a driver its expression; the clip stays."""
     body, _ = fleshed_character

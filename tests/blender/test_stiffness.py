@@ -71,15 +71,24 @@ def test_causes_kept(fleshed_character, monkeypatch):
 
 
 def test_motion_of_facts_is_shown(fleshed_character):
-    """The motion that is told is that of the view: the largest distance from the plain skin over the frames."""
+    """The motion that is told is that of the view, its Influence too: the largest distance from the plain skin over the frames."""
     body, _ = fleshed_character
+    body.thew.influence = 0.5
     live = play(body, FRAMES)
     body.thew.enabled = False
     skin = play(body, FRAMES)
     body.thew.enabled = True
     play(body, (1,))
     far = np.linalg.norm(live - skin, axis=-1).max(axis=0) * flesh_of(body).place.metres_per_unit
-    np.testing.assert_allclose(part("live.stiffness").motion_of(flesh_of(body)), far, atol=1e-5)
+    facts = part("live.stiffness").stiffness_map(body, flesh_of(body)).facts
+    np.testing.assert_allclose(facts.shown, far, atol=1e-5)
+    np.testing.assert_allclose(facts.motion, 2.0 * facts.shown, rtol=1e-6)
+    body.thew.keyframe_insert("influence", frame=1)
+    body.thew.influence = 0.0
+    body.thew.keyframe_insert("influence", frame=2)
+    play(body, FRAMES)
+    keyed = part("live.stiffness").stiffness_map(body, flesh_of(body)).facts
+    assert keyed.shown.max() < 0.5 * facts.shown.max() and keyed.motion.max() == facts.motion.max()
 
 
 def test_explain_vertex(fleshed_character):

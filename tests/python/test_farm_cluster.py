@@ -3,10 +3,12 @@
 
 import collections
 import json
+from dataclasses import replace
 
 import pytest
 from thew.__main__ import main
 from thew.farm import cluster
+from thew.farm.jobs import Call, Job
 
 from benches import python_farm
 
@@ -74,3 +76,25 @@ def test_scheduler_lost(tmp_path, capsys):
     assert main([*words, "--processes", "--workers", "1"]) == 0
     status = collections.Counter(json.loads(line)["status"] for line in capsys.readouterr().out.splitlines())
     assert set(status) == {"ok", "skipped"} and status["skipped"] >= len(told) - len(outcome.failed) >= 2
+
+
+def test_future_key_tells_folders():
+    """At one scheduler a job has one name for each folder of results: another command's job is not taken for it."""
+    job = Job(name="arm", file="/shots/arm.shot.thew", kind="shot")
+    here, again, there = (Call(job, folder) for folder in ("/a/out", "/a/out", "/b/out"))
+    assert cluster.future_key(here) == cluster.future_key(again) != cluster.future_key(there)
+    assert cluster.future_key(here) != cluster.future_key(Call(replace(job, settings={"rate": 300.0}), "/a/out"))
+
+
+def test_fault_of_answer_loses_no_job(tmp_path, monkeypatch):
+    """Where Dask fails while it is asked what became of a job, that job too gets a record."""
+    calls = [Call(Job(name=name, file=str(tmp_path / "none.thew"), kind="shot"), str(tmp_path)) for name in "abc"]
+
+    def fail(*_given):
+        raise RuntimeError("no answer")
+
+    with cluster.Cluster(None, 1, 1, 0) as machines:
+        monkeypatch.setattr(machines, "_record", fail)
+        ended = list(machines.run(calls))
+    assert sorted(call.job.name for call, _ in ended) == ["a", "b", "c"]
+    assert all(record.status == "failed" and "no answer" in record.message for _, record in ended)

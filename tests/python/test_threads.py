@@ -66,6 +66,14 @@ def test_nonsense_in_environment_warns(text):
     assert said.count(f"THEW_THREADS is '{text}'") == 1 and "from 1 to 1024" in said
 
 
+def test_option_before_environment():
+    """`--threads` of the command counts, whatever the environment says."""
+    code = "import thew\nfrom thew.__main__ import main\n"
+    code += "main(['simulate', 'none.shot.thew', '--out', 'none.clip.thew', '--threads', '2'])\nprint(thew.threads())"
+    for environment in ({"THEW_THREADS": "5"}, {"RAYON_NUM_THREADS": "5"}, {}):
+        assert run(code, **environment)[0] == ["2"], environment
+
+
 def test_set_threads_refuses_nonsense():
     """Numbers that are none raise an error, and the number stays."""
     thew.set_threads(2)

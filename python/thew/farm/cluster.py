@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,6 +26,12 @@ def is_there() -> bool:
     except ImportError:
         return False
     return True
+
+
+def future_key(call: Call) -> str:
+    """Returns the name of a job at its scheduler. Other commands' jobs with the same name are the same work: into the same folder."""
+    place = hashlib.sha256(call.out.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{call.job.name}-{call.job.key[:12]}-{place[:12]}"
 
 
 class Cluster:
@@ -86,14 +93,11 @@ class Cluster:
         """Does the jobs and yields each with its record when it ends."""
         from distributed import as_completed
 
-        futures = {
-            self._client.submit(run_job, call, key=f"{call.job.name}-{call.job.key[:12]}", pure=False): call
-            for call in calls
-        }
+        futures = {self._client.submit(run_job, call, key=future_key(call), pure=False): call for call in calls}
         try:
             for future in as_completed(futures, loop=self._client.loop):
-                call = futures.pop(future)
-                yield call, self._record(future, call)
+                record = self._record(future, futures[future])
+                yield futures.pop(future), record
                 future.release()
         except Exception as error:  # Dask itself has failed, not a job
             for call in list(futures.values()):
