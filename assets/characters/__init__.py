@@ -16,10 +16,27 @@ from .choreography import FPS
 from .figure import Bone, Clip, Eye, Figure, Skin, skin
 from .implicit import Part
 
-__all__ = ["CLIPS", "FIGURES", "FPS", "Bone", "Clip", "Eye", "Figure", "Part", "Skin", "create", "skin", "use_action"]
+__all__ = [
+    "CLIPS",
+    "FIGURES",
+    "FPS",
+    "SHOWPIECES",
+    "Bone",
+    "Clip",
+    "Eye",
+    "Figure",
+    "Part",
+    "Skin",
+    "create",
+    "skin",
+    "use_action",
+]
 
-FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure, "theropod": theropod.figure}
+FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure}
 """Functions that build the figures, by name."""
+
+SHOWPIECES = {"theropod": theropod.figure}
+"""Figures for pictures, with more vertices than tests and the demo have time for."""
 
 CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
 """Names of every character's clips."""
@@ -31,17 +48,17 @@ def create(name: str):
 
     from .scene import build
 
-    armature, body = build(FIGURES[name](), _skin(name))
+    armature, body = build((FIGURES | SHOWPIECES)[name](), _skin(name))
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = FPS, 1.0
-    use_action(armature, CLIPS[name][0])
+    use_action(armature, next(iter((FIGURES | SHOWPIECES)[name]().clips)))
     return armature, body
 
 
 @cache
 def _skin(name: str) -> Skin:
     """Returns the skin of a figure, which takes seconds to make."""
-    return skin(FIGURES[name]())
+    return skin((FIGURES | SHOWPIECES)[name]())
 
 
 def use_action(armature, name: str) -> None:

@@ -10,12 +10,11 @@
 //! are linear between frames.
 
 use super::methods::stepper::NodalState;
-use super::{Simulation, SkinnedLattice, Tracks};
+use super::{SkinnedLattice, Tracks};
 use crate::Vec3;
 use crate::body::Body;
 use crate::force_fields::{FieldState, ForceField};
 use nalgebra::Isometry3;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Rounds in which a balance follows fields that change from place to place.
@@ -25,28 +24,28 @@ const BALANCE_TOLERANCE: f64 = 1e-3;
 
 /// Tracks of a simulation, at the ends of the frame at hand.
 pub(super) struct Driving {
-    tracks: Arc<Tracks>,
+    pub tracks: Arc<Tracks>,
     fps: f64,
     /// Frame at whose stiffness the next call ends.
-    to: usize,
+    pub to: usize,
     /// Gravity at the ends of the frame; `None`: that of the settings.
     gravity: [Option<Vec3>; 2],
     /// States of all fields at the ends of the frame.
     fields: [Vec<FieldState>; 2],
     /// Scratch: forces of one instant, world axes, N.
-    forces: Vec<Vec3>,
+    pub forces: Vec<Vec3>,
 }
 
 /// Positions and velocities of the nodes at which fields act, and the step's duration; 0 at rest.
-struct Motion<'a> {
-    positions: &'a [Vec3],
+pub(super) struct Motion<'a> {
+    pub positions: &'a [Vec3],
     /// Velocities; `None`: at rest.
-    velocities: Option<&'a dyn Fn(usize) -> Vec3>,
-    duration: f64,
+    pub velocities: Option<&'a dyn Fn(usize) -> Vec3>,
+    pub duration: f64,
 }
 
 impl Driving {
-    fn new(tracks: Arc<Tracks>, fps: f64) -> Self {
+    pub fn new(tracks: Arc<Tracks>, fps: f64) -> Self {
         let mut driving = Self {
             tracks,
             fps,
@@ -59,7 +58,7 @@ impl Driving {
         driving
     }
 
-    fn set_span(&mut self, from: usize, to: usize, moved: &Isometry3<f64>) {
+    pub fn set_span(&mut self, from: usize, to: usize, moved: &Isometry3<f64>) {
         self.to = to;
         for ((frame, gravity), states) in [from, to]
             .into_iter()
@@ -75,7 +74,7 @@ impl Driving {
     }
 
     /// Returns gravity at a share of the frame; `None`: that of the settings.
-    fn gravity_at(&self, share: f64) -> Option<Vec3> {
+    pub fn gravity_at(&self, share: f64) -> Option<Vec3> {
         let [from, to] = self.gravity;
         let (from, to) = (from?, to?);
         // Exact at the end and where nothing changes.
@@ -87,7 +86,7 @@ impl Driving {
     }
 
     /// Sets the forces of all fields at a share of the frame.
-    fn set_forces(&mut self, body: &Body, share: f64, at: &Motion) {
+    pub fn set_forces(&mut self, body: &Body, share: f64, at: &Motion) {
         let [from, to] = &self.fields;
         let states = from.iter().zip(to).map(|(a, b)| a.interpolate(b, share));
         let states: Vec<FieldState> = states.collect();
@@ -152,72 +151,6 @@ impl Driving {
             self.forces.iter_mut().zip(given).for_each(|(f, g)| *f += g);
         }
         Some(&self.forces)
-    }
-}
-
-impl Simulation {
-    /// Sets the tracks that drive its motion, of a clip of `fps` frames per second; empty ones: none. They are not part of a
-    /// [`state`](Self::state).
-    pub(crate) fn set_tracks(&mut self, tracks: &Arc<Tracks>, fps: f64) {
-        let some = !tracks.is_empty();
-        self.driving = some.then(|| Box::new(Driving::new(tracks.clone(), fps)));
-    }
-
-    /// Sets the frames of the tracks at the ends of the next call, and a rigid motion of their fields.
-    pub(crate) fn set_track_span(&mut self, from: usize, to: usize, moved: &Isometry3<f64>) {
-        if let Some(driving) = &mut self.driving {
-            driving.set_span(from, to, moved);
-        }
-    }
-
-    /// Returns factors on the stiffness of its cells together with that of the tracks at the end of the next call; `None`: at ease.
-    pub(crate) fn combine_stiffness<'a>(&self, given: Option<&'a [f64]>) -> Option<Cow<'a, [f64]>> {
-        let factor = match &self.driving {
-            Some(driving) => driving.tracks.stiffness_at(driving.to),
-            None => 1.0,
-        };
-        if factor == 1.0 {
-            return given.map(Cow::Borrowed);
-        }
-        let (least, most) = crate::body::STIFFNESS_FACTORS;
-        Some(match given {
-            Some(given) => given
-                .iter()
-                .map(|f| (f * factor).clamp(least, most))
-                .collect::<Vec<f64>>()
-                .into(),
-            None => vec![factor; self.body().lattice().cells().len()].into(),
-        })
-    }
-
-    /// Returns gravity at a share of the frame, m/s².
-    pub(super) fn gravity_at(&self, share: f64) -> Vec3 {
-        let led = self.driving.as_ref();
-        led.and_then(|led| led.gravity_at(share))
-            .unwrap_or(self.settings.gravity)
-    }
-
-    /// Returns given forces, world axes, together with those of the fields on flesh at rest at `positions`; `None`: no field acts.
-    pub(super) fn rest_field_forces(
-        &mut self,
-        positions: Option<&[Vec3]>,
-        given: Option<&[Vec3]>,
-    ) -> Option<Vec<Vec3>> {
-        let driving = self.driving.as_mut()?;
-        if driving.tracks.fields.is_empty() {
-            return None;
-        }
-        let motion = Motion {
-            positions: positions.unwrap_or(&self.next.places),
-            velocities: None,
-            duration: 0.0,
-        };
-        driving.set_forces(&self.body, 1.0, &motion);
-        let mut forces = driving.forces.clone();
-        if let Some(given) = given {
-            forces.iter_mut().zip(given).for_each(|(f, g)| *f += g);
-        }
-        Some(forces)
     }
 }
 

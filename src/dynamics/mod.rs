@@ -81,6 +81,7 @@ mod settling;
 mod shape;
 mod shown;
 mod simulation;
+mod simulation_tracks;
 mod skinned;
 mod softness;
 mod state;

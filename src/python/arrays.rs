@@ -128,7 +128,7 @@ pub(super) fn check_finite(numbers: &ShapedNumbers, name: &str) -> PyResult<()> 
     match numbers.data.iter().position(|x| !is_sound(*x)) {
         None => Ok(()),
         Some(at) => {
-            let row: usize = numbers.shape[1..].iter().product::<usize>().max(1);
+            let row: usize = numbers.shape.iter().skip(1).product::<usize>().max(1);
             Err(input_error(format!(
                 "{name}[{}] has a value that is not a finite number, or larger than {MAX_NUMBER:e}",
                 at / row

@@ -248,73 +248,73 @@ impl PyForceField {
         array.into_pyarray(py)
     }
 
-    /// Acceleration, m/s², float64 [1] or [f].
+    /// Acceleration, m/s², float64 [f], of one entry while it stays.
     #[getter]
     fn strength<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "strength")
     }
 
-    /// Rate at which flesh takes on the motion of the air, 1/s, float64 [1] or [f].
+    /// Rate at which flesh takes on the motion of the air, 1/s, float64 [f], of one entry while it stays.
     #[getter]
     fn flow<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "flow")
     }
 
-    /// Changes of the strength in time, m/s², float64 [1] or [f].
+    /// Changes of the strength in time, m/s², float64 [f], of one entry while it stays.
     #[getter]
     fn noise<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "noise")
     }
 
-    /// Length of turbulence, units, float64 [1] or [f].
+    /// Length of turbulence, units, float64 [f], of one entry while it stays.
     #[getter]
     fn size<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "size")
     }
 
-    /// Linear drag, 1/s, float64 [1] or [f].
+    /// Linear drag, 1/s, float64 [f], of one entry while it stays.
     #[getter]
     fn linear_drag<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "linear_drag")
     }
 
-    /// Quadratic drag, 1/m, float64 [1] or [f].
+    /// Quadratic drag, 1/m, float64 [f], of one entry while it stays.
     #[getter]
     fn quadratic_drag<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "quadratic_drag")
     }
 
-    /// Power of the falloff, float64 [1] or [f].
+    /// Power of the falloff, float64 [f], of one entry while it stays.
     #[getter]
     fn power<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "power")
     }
 
-    /// Power of the falloff across the axis, float64 [1] or [f].
+    /// Power of the falloff across the axis, float64 [f], of one entry while it stays.
     #[getter]
     fn radial_power<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "radial_power")
     }
 
-    /// Distance up to which the field is whole, units, float64 [1] or [f].
+    /// Distance up to which the field is whole, units, float64 [f], of one entry while it stays.
     #[getter]
     fn min_distance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "min_distance")
     }
 
-    /// Distance beyond which the field does not act, units, float64 [1] or [f]; infinite: no limit.
+    /// Distance beyond which the field does not act, units, float64 [f], of one entry while it stays; infinite: no limit.
     #[getter]
     fn max_distance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "max_distance")
     }
 
-    /// Distance from the axis up to which the field is whole, units or degrees, float64 [1] or [f].
+    /// Distance from the axis up to which the field is whole, units or degrees, float64 [f], of one entry while it stays.
     #[getter]
     fn min_radius<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "min_radius")
     }
 
-    /// Distance from the axis beyond which the field does not act, units or degrees, float64 [1] or [f]; infinite: no limit.
+    /// Distance from the axis beyond which the field does not act, units or degrees, float64 [f], of one entry while it stays; infinite: no limit.
     #[getter]
     fn max_radius<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.number(py, "max_radius")

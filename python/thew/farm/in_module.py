@@ -15,7 +15,7 @@ from typing import Any
 
 def load(folder: str) -> Any:
     """Imports the extension from its folder, switches it on, and returns its package."""
-    import bpy
+    import bpy  # type: ignore[import-not-found]  # there in Blender alone
 
     place = Path(folder) if folder else installed_extension()
     if place is None or not (place / "__init__.py").is_file():

@@ -261,6 +261,8 @@ CALLS: dict[str, Call] = {
     "Body.parts": lambda s: s.Body.parts(),
     "Body.rebuilt": lambda s: s.Body.rebuilt(s.Material, softness=0.5),
     "Body.with_softness": lambda s: s.Body.with_softness(0.5),
+    "Body.softness_factors": lambda s: s.Body.softness_factors([0.2, 0.8]),
+    "ForceField.accelerations": lambda s: s.ForceField.accelerations(s.points),
     "Body.young_of_softness": lambda s: s.Body.young_of_softness(0.5),
     "Body.with_cell_stiffness": lambda s: s.Body.with_cell_stiffness(np.ones(len(s.Lattice.cells))),
     "Body.with_young": lambda s: s.Body.with_young(1e4),
