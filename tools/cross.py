@@ -23,7 +23,6 @@ from tools.environments import TOOLS
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_done, mark_done, run, say
 
 SUITE = "sid"
-MIRROR = "https://deb.debian.org/debian"
 PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64"]
 
 #: What cargo reads of the project.
@@ -185,7 +184,7 @@ def _debian() -> Path:
             system.install(["debootstrap"], "A folder of Debian sid is made by debootstrap")
         if not (folder / "usr" / "bin" / "apt-get").exists():
             say(f"Debian {SUITE} in {folder}")
-            run(["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, folder, MIRROR])
+            run(["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, folder])
         for file in (
             "etc/resolv.conf",
             "etc/ssl/certs/ca-certificates.crt",
