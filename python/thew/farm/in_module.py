@@ -41,7 +41,7 @@ def installed_extension() -> Path | None:
 
 
 if __name__ == "__main__":
-    status = load(sys.argv[1]).cli.main(sys.argv[2:])
+    _status = load(sys.argv[1]).cli.main(sys.argv[2:])
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # bpy 4.2 crashes at its own end once an extension has registered properties
+    os._exit(_status)  # bpy 4.2 crashes at its own end once an extension has registered properties
