@@ -43,7 +43,7 @@ MAX_OVERHEAD = 0.3
 
 @dataclass
 class Proof:
-    """What came of it."""
+    """Result."""
 
     first: list[dict] = field(default_factory=list)  # records that the killed command told
     second: list[dict] = field(default_factory=list)  # of the command that was given again

@@ -25,7 +25,7 @@ from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_don
 SUITE = "sid"
 PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64"]
 
-#: What cargo reads of the project.
+#: Files of the project that cargo reads.
 SOURCES = ("Cargo.toml", "Cargo.lock", "src", "wheel", "benches", "examples", "tests", "docs", "README.md")
 
 

@@ -116,7 +116,7 @@ class Environment:
 
 
 TOOLS = Environment("tools")
-#: What makes the guide: none of the other environments, whose tools it could bring out of step.
+#: Environment of the guide: none of the other environments, whose tools it could bring out of step.
 DOCS = Environment("docs")
 #: Every Blender that can be tested, by version.
 EVERY_BLENDER = [

@@ -21,7 +21,7 @@ class Sweep:
     """A body through stations. One without a bone leaves the weights of its skin to stretches of it that are not solid."""
 
     stations: tuple[tuple[float, float, float, float, float], ...]
-    """Of each station: y, z, half the width, height above the curve, depth below it. Metres."""
+    """Stations: y, z, half the width, height above the curve, depth below it. Metres."""
     bone: str
     colour: str
     span: tuple[float, float] = (0.0, 1e9)

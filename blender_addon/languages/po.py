@@ -15,7 +15,7 @@ from typing import NamedTuple
 #: Context of texts that Thew itself translates (`messages`); Blender translates those of all others.
 MESSAGE = "Message"
 
-#: What may stand between entries, with the comments of the next one.
+#: Text between entries, with the comments of the next one.
 BETWEEN = re.compile(r"(?:[ \t]*(?:#.*)?\n)*")
 #: A quoted text over one line or several, and an entry of up to three of them.
 TEXTS = r'((?:[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*\n)+)'

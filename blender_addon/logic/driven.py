@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What drives flesh apart from poses: force fields, and settings that are keyed or driven; their values by frame as rows of numbers.
+"""Drivers of flesh apart from poses: force fields, and settings that are keyed or driven; their values by frame as rows of numbers.
 
 A row begins with the `HEAD` numbers. Each field follows with its world matrix [16] and its `NUMBERS`.
 """
@@ -45,7 +45,7 @@ SIDES = {"BOTH": "both", "POSITIVE": "positive", "NEGATIVE": "negative"}
 
 @dataclass(frozen=True)
 class FieldChoices:
-    """What does not change of a field from frame to frame."""
+    """Choices of a field, the same in every frame."""
 
     name: str
     kind: str
@@ -59,7 +59,7 @@ class FieldChoices:
 
 @dataclass(frozen=True)
 class Driven:
-    """What drives a flesh: the names of its keyed settings, its fields, and why others do not act."""
+    """Drivers of a flesh: the names of its keyed settings, its fields, and why others do not act."""
 
     keyed: frozenset[str] = frozenset()
     fields: tuple[FieldChoices, ...] = ()

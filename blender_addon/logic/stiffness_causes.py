@@ -70,7 +70,7 @@ INDEX = {cause.name: k for k, cause in enumerate(CAUSES)}
 
 @dataclass(frozen=True)
 class SkinFacts:
-    """What is known of the flesh at each vertex; lengths in metres."""
+    """Measures of the flesh at each vertex; lengths in metres."""
 
     flesh: np.ndarray  # [n] map in force before Rigid, 0 to 1
     thickness: np.ndarray  # [n], infinite where no bone carries the skin

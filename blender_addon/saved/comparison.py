@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the view shows of a character, and the two sets of settings, A and B, that are compared."""
+"""Choice of what the view shows of a character, and the two sets of settings, A and B, that are compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, StringProperty
 from ..logic.comparison import SIDES
 from .edit_callbacks import call_on_change
 
-#: What the view can show: identifier, name, description, icon, number.
+#: Choices of the view: identifier, name, description, icon, number.
 VIEWS = (
     ("PLAIN", "Skin", "The plain skin, as the Armature modifier moves it", "OUTLINER_OB_ARMATURE", 0),
     ("SETTLED", "Settled", "The flesh at rest in every pose", "PAUSE", 1),

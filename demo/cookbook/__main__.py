@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from demo.characters import empty_scene
 from demo.cookbook import dials, picture
-from demo.cookbook.loading import load
 from demo.cookbook.measuring import shapes, take
 from demo.cookbook.recipes import RECIPES, Recipe
+from demo.extension import enable
 
 
 def main() -> None:
@@ -30,7 +30,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    load()
+    archive = os.environ.get("THEW_ZIP")
+    enable(Path(archive) if archive else None)
     former = options.measured.read_text() if options.measured and options.measured.is_file() else "{}"
     measured = json.loads(former)
     for recipe in RECIPES:

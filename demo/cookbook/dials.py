@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the dials do to Bodo's belly in his jump, for `docs/numbers.md`: sway in mm, and the stiffness behind Softness."""
+"""Effects of the dials on Bodo's belly in his jump, for `docs/numbers.md`: sway in mm, and the stiffness behind Softness."""
 
 from __future__ import annotations
 

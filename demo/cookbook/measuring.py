@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a recipe measures: the sway of a place, and the shapes of one frame for its picture."""
+"""Measures of a recipe: the sway of a place, and the shapes of one frame for its picture."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Recipe:
     cook: Callable[[Stage], None]
     """The steps after Add Flesh."""
     measure: Callable[[Stage, Take], float] = lambda stage, take: take.sway(stage.place)
-    """What is measured, mm."""
+    """Measured quantity, mm."""
     angle: float = 0.0
     """Turn of the camera around the character, degrees."""
     crop: tuple[float, float] = (1.7, 1.7)

@@ -232,9 +232,9 @@ pub struct ForceField {
     pub falloff: Falloff,
     /// Side on which it acts.
     pub side: FieldSide,
-    /// Whether a force falls with the square of the distance in addition.
+    /// Flag: a force falls with the square of the distance in addition.
     pub gravitation: bool,
-    /// Whether turbulence stays in the world instead of moving with the field.
+    /// Flag: turbulence stays in the world instead of moving with the field.
     pub global: bool,
     /// Seed of noise and turbulence.
     pub seed: u32,

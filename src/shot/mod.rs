@@ -82,7 +82,7 @@ pub struct Shot {
     pub restarts: Vec<usize>,
     /// Settings of the simulation.
     pub settings: ClipSettings,
-    /// Whether the mass and the stiffness damping of the settings are those of the body's own, which change with the body.
+    /// Flags: the mass and the stiffness damping of the settings are those of the body's own, which change with the body.
     pub damping_of_body: [bool; 2],
     /// Modes of the modal method.
     pub modes: ShotModes,

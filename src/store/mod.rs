@@ -93,7 +93,7 @@ pub fn to_bytes<T: Serialize>(name: &Path, kind: &str, value: &T) -> Result<Vec<
 /// Reads a value of a kind from the bytes of [`to_bytes`], which are checked as a file is. `name` stands for its path in sentences.
 ///
 /// # Errors
-/// As [`load`], but for the disk.
+/// Reads bytes as [`load`] reads a file.
 pub fn from_bytes<T: DeserializeOwned>(
     name: &Path,
     kind: &str,

@@ -18,7 +18,7 @@ from .. import __version__
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done: plain values, so that any machine can take it."""
+    """Work to be done: plain values, so that any machine can take it."""
 
     name: str  # of its results
     file: str  # absolute path
@@ -72,7 +72,7 @@ class Call:
 
 @dataclass
 class Record:
-    """What happened to a job: one line of the manifest."""
+    """Result of a job: one line of the manifest."""
 
     key: str
     name: str
@@ -100,7 +100,7 @@ class Record:
 
 @dataclass
 class JobResult:
-    """What a job made in its unfinished folder."""
+    """Products of a job in its unfinished folder."""
 
     files: list[str]  # names of files in it; empty: the folder as a whole is the result
     missing: str = ""  # what is not among them: the job has failed, though it leaves results

@@ -21,7 +21,7 @@ _Report = Callable[[Record], object]
 
 @dataclass
 class Options:
-    """How a table is run."""
+    """Options of the run of a table."""
 
     scheduler: str | None = None  # address of Dask's; None: this machine
     workers: int | None = None  # on this machine; None: as many as processors
@@ -37,7 +37,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """What became of a table."""
+    """Results of a table."""
 
     records: list[Record] = field(default_factory=list)  # in the order of its jobs
     sheets: list[Path] = field(default_factory=list)
