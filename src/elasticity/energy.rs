@@ -201,8 +201,8 @@ impl Elements {
             let corners = self.corners(e);
             let n = corners.len();
             turned.resize(n, TangentProducts::default());
-            blocks.clear();
             blocks.resize(n * (n + 1) / 2, Mat3::zeros());
+            blocks.fill(Mat3::zeros());
             for piece in self.pieces(e) {
                 let h = deformation.gradient(self, e, piece.gradients);
                 let density = piece.density(model);
