@@ -53,6 +53,9 @@ EVERYWHERE = {f"test_{name}.py" for name in ("add_play_bake_remove", "bake_targe
 # Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them.
 TOGETHER = 8
 
+# Tests that take long are named, so that it is known where the minutes go.
+SLOW = ["--durations=12", "--durations-min=4"]
+
 # The closing line of cargo's and pytest's runners.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
@@ -125,7 +128,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         install_wheel()
         with contextlib.suppress(BuildError):
             DOCS.ensure()  # without it the test of the guide is skipped, and says so
-        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
+        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python", *SLOW], env))
     if "blender" in suites:
         environments.setup(blenders)
         jobs += blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
@@ -198,7 +201,8 @@ def _blender_job(blender: Environment, files: list[Path], env: Mapping[str, str 
     profile = SCRATCH / "profiles" / f"{blender.name}-{files[0].stem}{'-together' * several}"
     profile.mkdir(parents=True, exist_ok=True)
     names = ", ".join(file.name for file in files)
-    command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *(file.relative_to(ROOT) for file in files)]
+    tests = [file.relative_to(ROOT) for file in files]
+    command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *tests, *SLOW]
     parts = tuple(_blender_job(blender, [file], env) for file in files) if several else ()
     return Job(f"Blender {blender.blender} {names}", command, {**env, "BLENDER_USER_RESOURCES": str(profile)}, parts)
 
