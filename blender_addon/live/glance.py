@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A glance at the frame in view: a likeness of it under new settings, before the motion that leads there is simulated.
 
-Flesh remembers about a second of motion. A glance simulates as much of the motion before the frame as fits into a twelfth of a second,
+Flesh remembers about a second of motion. A glance simulates as much of the motion before the frame as fits into a fourteenth of a second,
 with the usual run-in. Tuned with a thousand cells, its error is a half to a tenth of the change, except in places that hardly change.
 The frame itself replaces it. Clips, bakes and renders never contain one.
 """
@@ -16,8 +16,8 @@ import numpy as np
 from ..logic import cycles, modal
 from .partial_motion import FIRST_PART_FRAMES, OVERLAP_FRAMES, PartialMotion
 
-#: Seconds that a glance may take.
-GLANCE_TIME = 0.08
+#: Seconds that a glance may take, so that a frame is in view a tenth of a second after an edit, drawing aside.
+GLANCE_TIME = 0.07
 #: Seconds of motion before the frame, beyond which a glance gains nothing.
 MEMORY_TIME = 1.0
 #: Fewest frames of a glance, its run-in included. With fewer the former flesh is nearer to the new.
