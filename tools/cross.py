@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Wheels for other platforms than this machine's: `build.py cross windows-x64 linux-arm64 macos-arm64`.
+"""Wheels for other platforms than this machine's: `build.py cross windows-x64 linux-arm64 macos-arm64`; tests of them: `--test`.
 
 Problem: rustup's toolchains bring the standard library of one platform, and those of others are not in Debian. Method: a folder of
 Debian sid, whose package rust-src holds the source of the standard library; cargo compiles it with the crate (`-Z build-std`,
@@ -25,6 +25,9 @@ from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_don
 SUITE = "sid"
 PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64"]
 
+#: Packages that run programs of other platforms.
+EMULATORS = ["wine", "wine64", "qemu-user", "libc6-arm64-cross", "libgcc-s1-arm64-cross"]
+
 #: Files of the project that cargo reads.
 SOURCES = ("Cargo.toml", "Cargo.lock", "src", "wheel", "benches", "examples", "tests", "docs", "README.md")
 
@@ -41,6 +44,8 @@ class Target:
     module: str
     #: zig's name of the platform; empty: MinGW links.
     zig: str = ""
+    #: Command that runs a program of the platform here; empty: there is none.
+    emulator: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -51,6 +56,7 @@ TARGETS = {
         "win_amd64",
         "thew_wheel.dll",
         "_thew.pyd",
+        emulator=("wine",),
         variables={"CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER": "x86_64-w64-mingw32-gcc"},
     ),
     "linux-arm64": Target(
@@ -59,6 +65,7 @@ TARGETS = {
         "libthew_wheel.so",
         "_thew.abi3.so",
         zig="aarch64-linux-gnu.2.28",
+        emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
         variables={"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/link"},
     ),
     "macos-arm64": Target(
@@ -93,13 +100,39 @@ def cross(names: list[str]) -> list[Path]:
     return built
 
 
-def example(name: str, program: str) -> Path:
-    """Builds one of the Rust programs of examples/ for a platform, to be run under wine or qemu. Returns its file."""
-    folder = _debian()
-    _copy_sources(folder / "thew")
+def test(name: str, words: list[str]) -> None:
+    """Runs the crate's unit tests as a program of another platform, under wine or qemu. `words`: options of the tests, such as a filter.
+
+    They compute without graphics devices and without Python, which Debian does not have for other platforms.
+    Raises BuildError if one fails, or if nothing here runs programs of the platform.
+    """
     target = TARGETS[name]
-    _cargo(folder, target, ["--example", program, "--no-default-features"])
-    return folder / "thew" / "target" / target.triple / "release" / "examples" / program
+    if not target.emulator:
+        raise BuildError(f"Nothing in Debian runs programs of {name}.")
+    folder = _debian(EMULATORS)
+    _copy_sources(folder / "thew")
+    _cargo(folder, target, ["--lib", "-p", "thew", "--no-default-features"], "test", "--no-run")
+    programs = (folder / "thew" / "target" / target.triple / "release" / "deps").glob("thew-*")
+    built = max((p for p in programs if p.suffix in ("", ".exe")), key=lambda p: p.stat().st_mtime)
+    quiet = ["HOME=/root", "PATH=/usr/bin:/bin", "WINEDEBUG=-all"]
+    program = Path("/", built.relative_to(folder))
+    say(f"tests of {name} under {target.emulator[0]}")
+    run(
+        [
+            "chroot",
+            folder,
+            "env",
+            "-i",
+            *quiet,
+            "sh",
+            "-c",
+            'cd /thew && exec "$@"',
+            "sh",
+            *target.emulator,
+            program,
+            *words,
+        ]
+    )
 
 
 def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
@@ -118,8 +151,8 @@ def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
     return built
 
 
-def _cargo(folder: Path, target: Target, words: list[str]) -> None:
-    """Runs cargo in the Debian folder, with the standard library built for the target."""
+def _cargo(folder: Path, target: Target, words: list[str], command: str = "build", *options: str) -> None:
+    """Runs a command of cargo in the Debian folder, with the standard library built for the target."""
     if target.zig:
         _install_zig(folder, target.zig)
     variables = {
@@ -135,8 +168,8 @@ def _cargo(folder: Path, target: Target, words: list[str]) -> None:
     if own := variables.pop(f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_RUSTFLAGS", ""):
         variables["RUSTFLAGS"] += f" {own}"
     settings = [f"{key}={value}" for key, value in variables.items()]
-    cargo = ["cargo", "build", "--release", "--locked", "-Z", "build-std=std,panic_unwind", "--target", target.triple]
-    run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "cargo", *cargo, *words])
+    cargo = ["cargo", command, "--release", "--locked", "-Z", "build-std=std,panic_unwind", "--target", target.triple]
+    run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "sh", *cargo, *options, *words])
 
 
 def _install_zig(folder: Path, target: str) -> None:
@@ -172,11 +205,12 @@ def _copy_sources(place: Path) -> None:
             shutil.copy2(source, copy)
 
 
-def _debian() -> Path:
-    """Makes the folder of Debian sid with its packages, unless that was done before. Returns it."""
+def _debian(further: list[str] | None = None) -> Path:
+    """Makes the folder of Debian sid with its packages and `further` ones, unless that was done before. Returns it."""
+    packages = [*PACKAGES, *(further or [])]
     given = os.environ.get("THEW_DEBIAN")
     folder = Path(given) if given else SCRATCH / f"debian-{SUITE}"
-    wanted = digest(str(folder), SUITE, *PACKAGES)
+    wanted = digest(str(folder), SUITE, *packages)
     if not (folder / "usr" / "bin" / "cargo").exists() or not is_done("debian", wanted):
         if platform.system() != "Linux" or os.geteuid() != 0:
             raise BuildError("Wheels for other platforms are built in a Debian folder, which needs Linux and root.")
@@ -185,15 +219,13 @@ def _debian() -> Path:
         if not (folder / "usr" / "bin" / "apt-get").exists():
             say(f"Debian {SUITE} in {folder}")
             run(["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, folder])
-        for file in (
-            "etc/resolv.conf",
-            "etc/ssl/certs/ca-certificates.crt",
-        ):  # what this machine trusts, the folder may
+        # What this machine trusts, the folder may.
+        for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
             shutil.copy2(Path("/", file), folder / file)
         # sid's list may be past its date on a mirror that is seldom renewed.
         (folder / "etc" / "apt" / "apt.conf.d" / "99date").write_text('Acquire::Check-Valid-Until "false";\n')
         run(["chroot", folder, "apt-get", "update", "-q"])
         quiet = ["env", "DEBIAN_FRONTEND=noninteractive"]
-        run(["chroot", folder, *quiet, "apt-get", "install", "-y", "-q", "--no-install-recommends", *PACKAGES])
+        run(["chroot", folder, *quiet, "apt-get", "install", "-y", "-q", "--no-install-recommends", *packages])
         mark_done("debian", wanted)
     return folder
