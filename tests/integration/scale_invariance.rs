@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A character is the same at any scale of its file: its lattice, and how its flesh moves.
 
-mod common;
-
-use common::{Character, biped, character, gltf};
+use crate::common::{Character, biped, character, gltf};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thew::body::{Body, BodySettings};

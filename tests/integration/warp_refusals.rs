@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the engines that warp a surface refuse, and that nothing else than finite numbers comes out of them.
 
-#[path = "common/warp.rs"]
-mod warp;
-
+use crate::warp::{Case, FORMS, each, engines, with_rows};
 use std::sync::Arc;
 use thew::kernel::{KernelError, Precision, WarpForm, WarpModel};
 use thew::skeleton::Pose;
-use warp::{Case, FORMS, each, engines, with_rows};
 
 /// Absurd amplitudes are refused or give finite results.
 #[test]

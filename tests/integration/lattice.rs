@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Enclosing whole characters: the four conditions, the bones, the invariances.
 
-mod common;
-
-use common::{Character, arm, biped, character, limb};
+use crate::common::{Character, arm, biped, character, limb};
 use std::sync::Mutex;
 use thew::lattice::{EncloseSettings, Lattice, LatticeError};
 use thew::progress::Silent;

@@ -8,10 +8,8 @@ use thew::solve::matrix::zeros;
 use thew::solve::{NodeMatrix, ScalarMatrix};
 use thew::{Mat3, Vec3};
 
-#[path = "../common/box_of_tets.rs"]
-mod box_of_tets;
 mod refusals;
-use box_of_tets::{Problem, box_of_tets};
+use crate::box_of_tets::{Problem, box_of_tets};
 
 fn solve(problem: &Problem, count: usize) -> Eigenpairs {
     solve_with(problem, &EigenSettings::new(count))

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bones in an enclosed lattice: each vertex of a bone lies on it, and where one does not `check` says so.
 
-mod common;
-
-use common::{Character, Limb, character, limb};
+use crate::common::{Character, Limb, character, limb};
 use thew::Vec3;
 use thew::lattice::{EncloseSettings, Lattice, Violation};
 use thew::progress::Silent;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Problems without eigenpairs are refused; progress rises, and a solve is cancelled at any point of it.
 
-use super::box_of_tets::Problem;
 use super::try_solve;
+use crate::box_of_tets::Problem;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thew::Mat3;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lattices made by hand: read from faces, fitted to a character, each condition demanded.
 
-mod common;
-
-use common::{biped, character};
+use crate::common::{biped, character};
 use thew::Vec3;
 use thew::lattice::{Cell, EncloseSettings, HandSettings, Lattice, LatticeError, Tip, Violation};
 use thew::progress::Silent;
 
 #[expect(dead_code, reason = "its bodies and poses are for other tests")]
 mod arm {
-    include!("../examples/shapes/arm.rs");
+    include!("../../examples/shapes/arm.rs");
 }
 
 const X: [f64; 7] = [-0.12, 0.0, 0.25, 0.5, 0.75, 1.0, 1.12];

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What warping is for [capell2006, fig. 2]: bends by both of its forms and by global linear elasticity, beside the nonlinear
-//! equilibrium. `cargo test --release --test bends -- --nocapture` prints the table.
+//! equilibrium. `cargo test --release --test integration bends -- --nocapture` prints the table.
 
-#[path = "common/bar.rs"]
-mod bar;
-#[path = "common/mod.rs"]
-mod common;
-
+use crate::{bar, common};
 use std::sync::Arc;
 use thew::body::{Body, BodySettings};
 use thew::dynamics::{Equilibrium, Method};

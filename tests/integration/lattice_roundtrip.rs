@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A lattice taken apart into arrays and given back makes the same body.
 
-mod common;
-
-use common::{Character, biped, character};
+use crate::common::{Character, biped, character};
 use std::sync::Arc;
 use thew::body::{Body, BodySettings};
 use thew::elasticity::Material;

@@ -2,9 +2,9 @@
 //! One suite for every engine that warps a surface: processor and graphics device, both forms, both precisions,
 //! against the formula in double precision.
 
-#[path = "common/warp.rs"]
-mod warp;
-
+use crate::warp::{
+    self, Case, FORMS, PRECISIONS, device, displacements, each, engines, largest, shown,
+};
 use std::sync::Arc;
 use thew::kernel::{
     CpuWarp, Deformer, EngineChoice, FrameOutput, KernelError, LocalMaps, OutputSpace, Precision,
@@ -13,7 +13,6 @@ use thew::kernel::{
 use thew::progress::Silent;
 use thew::skeleton::{Affine, SkinWeights};
 use thew::{Mat3, Vec3};
-use warp::{Case, FORMS, PRECISIONS, device, displacements, each, engines, largest, shown};
 
 /// The displacements of every engine agree with the formula in double precision.
 #[test]

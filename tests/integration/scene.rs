@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies that touch each other, by the crate's own interface: balls of flesh around short bones that are pressed into each other.
 
-#[path = "common/mod.rs"]
-mod common;
-
-use common::limb;
+use crate::common::{self, limb};
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, LazyLock};
 use thew::Vec3;
