@@ -66,7 +66,7 @@ TARGETS = {
         "_thew.abi3.so",
         zig="aarch64-linux-gnu.2.28",
         emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
-        variables={"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/link"},
+        variables={"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/zig-cc"},
     ),
     "macos-arm64": Target(
         "aarch64-apple-darwin",
@@ -76,7 +76,7 @@ TARGETS = {
         zig="aarch64-macos.11.0",
         options=("--no-default-features",),
         variables={
-            "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "/zig/link",
+            "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "/zig/zig-cc",
             "CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS": "-Clink-arg=-undefined -Clink-arg=dynamic_lookup",
             "MACOSX_DEPLOYMENT_TARGET": "11.0",
         },
@@ -180,7 +180,7 @@ def _install_zig(folder: Path, target: str) -> None:
     zig = folder / "zig"
     if not (zig / "zig").is_file():
         shutil.copytree(place.strip(), zig, dirs_exist_ok=True)
-    link = zig / "link"
+    link = zig / "zig-cc"  # rustc infers the language of its options from this name
     # rustc names libraries of the platform's own compiler that zig brings itself, and options that it does not know.
     link.write_text(
         "#!/bin/sh\n"
