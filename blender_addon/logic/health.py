@@ -149,7 +149,10 @@ def warnings(flesh: Any) -> list[str]:
 
 def limit_advice(flesh: Any) -> str:
     """Returns what to do about flesh that is limited. How far a pin draws it does not depend on how soft it is."""
-    return "pull its pins less, or lower Softness" if flesh.pin_gaps.names else "lower Softness"
+    if flesh.pin_gaps.names:
+        return "pull its pins less, or lower Softness"
+    blown = flesh.motion is not None and flesh.motion.driven.fields
+    return "weaken its force fields, or lower Softness" if blown else "lower Softness"
 
 
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.

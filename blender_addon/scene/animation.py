@@ -142,6 +142,42 @@ def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
             yield from curves_of(strip.action, getattr(strip, "action_slot", None))
 
 
+def value_at(animation: bpy.types.AnimData, wanted: list[bpy.types.FCurve], frame: float) -> float:
+    """Returns the value at a frame of the scene of the one curve of `wanted` that Blender puts on top of the others.
+
+    The curve of the active action, else that of the highest strip that has begun. Blending is left out.
+    """
+    own, lying = list(curves_in(animation)), strips(animation)
+    active = next((curve for curve in wanted if curve in own), None)
+    found = [(strip, curve) for strip in lying for curve in wanted if strip.action and curve in strip_curves(strip)]
+    if (active is not None and not disturbance(animation)) or not found:
+        return (active or wanted[0]).evaluate(frame)
+    first = min(found, key=lambda each: each[0].frame_start)
+    strip, curve = next((each for each in reversed(found) if holds(each[0], frame)), first)
+    return curve.evaluate(strip_time(strip, frame))
+
+
+def holds(strip: bpy.types.NlaStrip, frame: float) -> bool:
+    """Returns whether a strip has begun, and still acts."""
+    return strip.frame_start <= frame and (frame <= strip.frame_end or strip.extrapolation != "NOTHING")
+
+
+def strip_curves(strip: bpy.types.NlaStrip) -> list[bpy.types.FCurve]:
+    """Returns the curves of the action that a strip plays."""
+    return list(curves_of(strip.action, getattr(strip, "action_slot", None)))
+
+
+def strip_time(strip: bpy.types.NlaStrip, frame: float) -> float:
+    """Returns the frame of its action that a strip plays at a frame of the scene; beyond its ends that of the end."""
+    length, scale = strip.action_frame_end - strip.action_frame_start, max(strip.scale, 1e-6)
+    gone = (min(max(frame, strip.frame_start), strip.frame_end) - strip.frame_start) / scale
+    if length > 0.0:  # it may repeat; its last frame is the action's last one, elsewhere a turn begins with the first
+        turned = gone % length
+        ended = frame >= strip.frame_end and min(turned, length - turned) < 1e-4 * length
+        gone = length if ended else turned
+    return strip.action_frame_end - gone if strip.use_reverse else strip.action_frame_start + gone
+
+
 def animates(id_data: bpy.types.ID, start: str = "") -> bool:
     """Returns whether curves or drivers move properties of an ID whose path begins with `start`."""
     return any(curve.data_path.startswith(start) for curve in curves(id_data.animation_data))

@@ -52,14 +52,18 @@ def value_at(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, frame: in
     if name == "gravity":
         value = list(validation.value_in_range(scene, "gravity"))
         for curve in curves:
-            keyed = curve.driver is None
-            value[curve.array_index] = curve.evaluate(frame) if keyed else GRAVITY[curve.array_index]
+            same = [each for each in curves if each.array_index == curve.array_index]
+            driven = any(each.driver is not None for each in same)
+            value[curve.array_index] = (
+                GRAVITY[curve.array_index] if driven else animation.value_at(scene.animation_data, same, frame)
+            )
         return tuple(value)
-    for curve in curves:
-        limits = obj.thew.bl_rna.properties[name]  # as Blender has it where keys overshoot
-        value = curve.evaluate(frame) if curve.driver is None else KEYABLE[name]
-        return min(max(value, limits.hard_min), limits.hard_max)
-    return getattr(obj.thew, name)
+    if not curves:
+        return getattr(obj.thew, name)
+    driven = any(curve.driver is not None for curve in curves)
+    value = KEYABLE[name] if driven else animation.value_at(obj.animation_data, curves, frame)
+    limits = obj.thew.bl_rna.properties[name]  # as Blender has it where keys overshoot
+    return min(max(value, limits.hard_min), limits.hard_max)
 
 
 def fields_in(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> list[bpy.types.Object]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from demo.look import pieces
+
 SNAP = 1.25
 """Largest ratio of the acceleration of the shown flesh to that of its skin within a second."""
 SLACK = 0.01
@@ -28,6 +30,8 @@ MOVES = 0.001
 FAVOUR, VARIED = 1.5, 2.0
 """Thick flesh must sway at least FAVOUR times as far as thin flesh if it is more than VARIED times as thick."""
 
+SLIP = 0.01
+"""Largest slip of a piece of the mesh over what it lies on: eyes, teeth, pockets."""
 HARD = 0.004
 """Largest sway of hard parts: skulls, shells, horns, hooves, shins."""
 SWINGING = 10.0
@@ -77,6 +81,8 @@ class Look:
     """Time from a stop of all bones until the swing stays below a twentieth of its maximum, s; `None`: not measured."""
     rigid: bool = False
     """True if all of the mesh is hard, so that it should not move by itself."""
+    slip: float | None = None
+    """Largest difference between the offsets of a piece and of what it lies on; `None` for a mesh in one piece."""
     over_exact: float | None = None
     """Sway of the soft parts (or else of the thick quarter) over that of neo-Hookean flesh; `None`: not measured."""
 
@@ -96,6 +102,8 @@ class Look:
         }
         if self.hard is not None:
             within["hard parts sway"] = self.hard <= HARD
+        if self.slip is not None:
+            within["pieces slip"] = self.slip <= SLIP
         if self.calm is not None:
             within["rings"] = self.calm <= CALM
         if self.rides or self.rigid:
@@ -135,12 +143,13 @@ def look(
     hard: Sequence[np.ndarray] = (),
     soft: Sequence[np.ndarray] = (),
     whole: float | None = None,
+    pairs: np.ndarray | None = None,
 ) -> Look:
     """Measures `shown` [f, n, 3] relative to `skin` [f, n, 3], with r[n] (`thickness`), edges[e, 2] and triangles[t, 3].
 
     `body`: the size of the body that the mesh rides on, to which lengths are then relative. `whole`: the size of the
     character, if its mesh is one of several. `hard`, `soft`: vertex masks bool[n] of parts known to be so; a part's
-    number of vertices has no influence. Raises ValueError for shapes that differ, fewer than three frames, or a mesh
+    number of vertices has no influence. `pairs` [p, 2]: vertices of pieces that touch (`pieces.touching_pairs`). Raises ValueError for shapes that differ, fewer than three frames, or a mesh
     that no bone carries.
     """
     skin, shown = np.asarray(skin, np.float64), np.asarray(shown, np.float64)
@@ -176,6 +185,7 @@ def look(
         rigid=bool(len(hard)) and bool(np.logical_or.reduce(hard).all()),
         hard=_largest_swing(every, hard),
         soft=_largest_swing(every, soft),
+        slip=pieces.slip(offsets, pairs) / size if pairs is not None and len(pairs) else None,
         soft_acceleration=acceleration(skin[:, np.logical_or.reduce(soft)], fps) * 2.0 / size if len(soft) else None,
     )
 

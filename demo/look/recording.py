@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from demo.look import measures, parts
+from demo.look import measures, parts, pieces
 
 
 @dataclass
@@ -59,8 +59,13 @@ class Recording:
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
         hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
         return measures.look(
-            clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft, self.whole
+            clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft, self.whole, self.pairs
         )
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Vertices of pieces of the mesh that touch, int[p, 2]."""
+        return pieces.touching_pairs(self.rest, self.edges)
 
     @cached_property
     def parts(self) -> parts.Parts:

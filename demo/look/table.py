@@ -13,7 +13,7 @@ from demo.look.recording import Clip, Recording
 
 HEAD = (
     "| character | mesh | clip | m/s² | snap | jump % | of | buried | torn % | flipped % | thick % | thin % | varied "
-    "| hard % | soft % | soft m/s² | calm | over exact | seconds | fails |"
+    "| hard % | soft % | soft m/s² | slip % | calm | over exact | seconds | fails |"
 )
 
 
@@ -38,6 +38,7 @@ def line(character: str, mesh: str, clip: str, look: Look, seconds: float) -> st
         _maybe(look.hard, 100.0),
         _maybe(look.soft, 100.0),
         _maybe(look.soft_acceleration),
+        _maybe(look.slip, 100.0),
         _maybe(look.calm),
         _maybe(look.over_exact),
         f"{seconds:.2f}",
@@ -47,8 +48,8 @@ def line(character: str, mesh: str, clip: str, look: Look, seconds: float) -> st
 
 
 SUMMARY = (
-    "| character | mesh | clips | m/s² | snap | jump % | buried | torn % | flipped % | thick % | thin % | hard % | soft % | calm "
-    "| over exact | fails |"
+    "| character | mesh | clips | m/s² | snap | jump % | buried | torn % | flipped % | thick % | thin % | hard % | soft % | slip % "
+    "| calm | over exact | fails |"
 )
 
 
@@ -78,6 +79,7 @@ def summary(looks: Iterable[tuple[str, str, Look]]) -> str:
             f"{100 * max(look.thin for look in clips):.2f}",
             _maybe(max((look.hard for look in clips if look.hard is not None), default=None), 100.0),
             _range([look.soft for look in clips if look.soft is not None], 100.0),
+            _maybe(max((look.slip for look in clips if look.slip is not None), default=None), 100.0),
             _maybe(max((look.calm for look in clips if look.calm is not None), default=None)),
             _range([look.over_exact for look in clips if look.over_exact is not None]),
             ", ".join(faults) or "–",

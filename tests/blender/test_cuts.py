@@ -107,6 +107,34 @@ def test_restart_at_cuts_automatic(cut_character):
     assert np.abs(play(body, range(1, LAST + 1)) - again).max() < 1e-5 * size_of(again[0])
 
 
+def test_wrong_key_of_bone(scene):
+    """A bone with one wrong key is named with its frame; restarts there and behind leave the flesh of all other frames alone."""
+    scene.frame_end = LAST
+    body, rig = make_character()
+    head = rig.pose.bones["Head"]
+    head.rotation_mode = "XYZ"
+    for frame in range(1, LAST + 1):
+        head.rotation_euler = (1.2 if frame == CUT else 0.0, 0.0, 0.0)
+        head.keyframe_insert("rotation_euler", frame=frame)
+    body.thew.motion_start = "SETTLED"
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    thrown = simulate(body)
+    assert noticed(body) == [CUT, CUT + 1]
+    assert any(line == f"Frame {CUT + 1}: “Head” jumps back" for line in words(body))
+    said = part("logic.health").warnings(flesh_of(body))
+    assert any(f"“Head” is elsewhere in frame {CUT} alone" in text for text in said)
+    assert bpy.ops.thew.restart_at_cuts() == {"FINISHED"}
+    calm = simulate(body)
+    head.rotation_euler = (0.0, 0.0, 0.0)
+    head.keyframe_insert("rotation_euler", frame=CUT)
+    right = simulate(body)
+    others = [frame - 1 for frame in range(1, LAST + 1) if frame != CUT]
+    size = size_of(right[0])
+    assert np.abs(thrown - right)[others].max() > 0.01 * size
+    assert np.abs(calm - right)[others].max() < 1e-5 * size
+
+
 def test_restart_by_keys(cut_character):
     """Keys of Restart on the armature restart in the frames that they switch it on, and their removal takes it back."""
     body, rig = cut_character

@@ -138,6 +138,42 @@ def test_cuts_bone():
     assert cut[0] == 30 and cut[1] in {("Arm",), ()}
 
 
+@pytest.mark.parametrize("frames", [1, 2, 3, 4])
+def test_cuts_bone_there_and_back(frames):
+    """A hand that is elsewhere for a few frames is cut on the way there and on the way back, and both cuts know in which frames."""
+    places, arms, hands = walk()
+    hands[29 : 29 + frames] += 2.0
+    there, back = cuts.find_cuts(poses(places, arms, hands), skin(), FPS, 1)
+    assert (there.frame, back.frame) == (30, 30 + frames) and there.bones == back.bones == ("Hand",)
+    assert there.away == back.away == tuple(range(30, 30 + frames))
+    assert back.is_return and not there.is_return
+
+
+@pytest.mark.parametrize("fps", [12.0, 24.0, 30.0, 60.0, 120.0])
+def test_cuts_bone_there_and_back_at_rates(fps):
+    """A hand that is elsewhere for one frame is found at every rate, and a whole character knows that it comes back."""
+    t = np.arange(120) / fps
+    places, arms, hands = np.stack([1.2 * t, 0.0 * t, 0.0 * t], axis=1), 0.5 * np.sin(6.0 * t), 0.4 * np.sin(6.0 * t)
+    hands[60] += 2.0
+    found = cuts.find_cuts(poses(places, arms, hands), skin(), fps, 1)
+    assert [(cut.frame, cut.bones, cut.away) for cut in found] == [(61, ("Hand",), (61,)), (62, ("Hand",), (61,))]
+    hands[60] -= 2.0
+    places[60, 1] += 1.0
+    found = cuts.find_cuts(poses(places, arms, hands), skin(), fps, 1)
+    assert [(cut.frame, cut.bones, cut.away) for cut in found] == [(61, (), (61,)), (62, (), (61,))]
+
+
+@pytest.mark.parametrize("frames", [2, 3])
+def test_cuts_flick(frames):
+    """A blow of an arm out and back, two frames each way or more, is no cut; nor is a hand that shakes from frame to frame."""
+    places, arms, hands = walk()
+    out = np.clip(1.0 - np.abs(np.arange(FRAMES) - 30) / frames, 0.0, None)
+    assert found(places, arms + 2.0 * out, hands) == []
+    shaken = hands.copy()
+    shaken[20:40] += np.resize([0.0, 1.5], 20)
+    assert found(places, arms, shaken) == []
+
+
 def test_cuts_bone_of_runner():
     """A hand that flips is found on a character that travels twice its size a frame."""
     places, arms, hands = walk()
@@ -206,5 +242,12 @@ def test_cut_sentence():
     assert cuts.cut_text([hand]) == "“Hand.L” jumps in frame 7: where that is a cut, press Restart Here"
     assert cuts.cut_text([hand, cuts.Cut(9, 2.0)]).startswith("Everything jumps in frame 9:")
     assert cuts.cut_text([]) == "" and hand.text == "“Hand.L” jumps by 40 % of its size"
+    pair = [cuts.Cut(7, 0.4, ("Hand.L",), (7, 8)), cuts.Cut(9, 0.4, ("Hand.L",), (7, 8))]
+    assert cuts.cut_text(pair).startswith("“Hand.L” is elsewhere in frames 7 and 8 alone: correct its keys there")
+    assert cuts.cut_text([*pair, hand]).startswith("“Hand.L” jumps in frames")
+    assert cuts.cut_text([cuts.Cut(7, 1.0, (), (7,)), pair[0]]).startswith(
+        "Everything is elsewhere in frames 7 and 8 alone"
+    )
+    assert pair[1].row_text == "Frame 9: “Hand.L” jumps back" and "jumps by 40 %" in pair[0].row_text
     many = cuts.Cut(3, 0.2, tuple("ABCDE"))
     assert many.what == "“A”, “B” and 3 more jump"

@@ -253,6 +253,11 @@ def one_pin(gap):
         ({"inverted_count": 2}, "GOOD", "frames 1 to 20"),
         ({"inverted_count": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
         (
+            {"inverted_count": 30, "motion": SimpleNamespace(driven=SimpleNamespace(fields=("Wind",)))},
+            "WARNING",
+            "in 30 places: weaken its force fields, or lower Softness",
+        ),
+        (
             {"inverted_count": 30, "pin_gaps": one_pin(0.0)},
             "WARNING",
             "in 30 places: pull its pins less, or lower Softness",

@@ -146,3 +146,78 @@ def test_bake_has_keyed_settings(fleshed_character, name):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert body.thew.made.shows_bake
     assert largest_difference(play(body, FRAMES), live) < 1e-3 * size_of(live[0])
+
+
+def set_linear(curve) -> None:
+    for point in curve.keyframe_points:
+        point.interpolation = "LINEAR"
+
+
+def lay_in_track(owner, start: int, **settings):
+    """Moves the active action of an object or scene into an NLA strip from `start` on; returns the strip."""
+    data = owner.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Strip", start, action)
+    if slot is not None:
+        strip.action_slot = slot
+    for name, value in settings.items():
+        setattr(strip, name, value)
+    return strip
+
+
+def evaluated(body, name: str) -> np.ndarray:
+    """Returns a setting as Blender evaluates it in each frame, [f]."""
+    found = []
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        found.append(getattr(body.evaluated_get(bpy.context.evaluated_depsgraph_get()).thew, name))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["influence", "softness"])
+def test_modifiers_on_keyed_settings(fleshed_character, name):
+    """Noise on a curve acts frame by frame, and an edit of its settings is noticed where the first frame stays as it was."""
+    body, scene = fleshed_character[0], bpy.context.scene
+    key(body.thew, name, (1, 0.5), (20, 0.5))
+    still = play(body, FRAMES)
+    (curve,) = [
+        each for each in part("scene.animation").curves_in(body.animation_data) if each.data_path == f"thew.{name}"
+    ]
+    noise = curve.modifiers.new("NOISE")
+    noise.scale, noise.strength = 4.0, 0.6
+    noise.use_restricted_range, noise.frame_start, noise.frame_end = True, 8.0, 30.0
+    noisy = play(body, FRAMES)
+    assert largest_difference(noisy[:6], still[:6]) < 1e-5 * size_of(still[0])
+    assert largest_difference(noisy, still) > 1e-3 * size_of(still[0])
+    np.testing.assert_allclose(
+        flesh_of(body).motion.drive[:20, ("influence", "softness").index(name)], evaluated(body, name), atol=1e-6
+    )
+    scene.frame_set(3)
+    noise.phase = 7.0
+    assert largest_difference(play(body, FRAMES), noisy) > 1e-4 * size_of(still[0])
+    noise.mute = True
+    np.testing.assert_array_equal(play(body, FRAMES), still)
+
+
+@pytest.mark.parametrize("settings", [{}, {"scale": 2.0}, {"use_reverse": True}, {"repeat": 3.0}], ids=str)
+@pytest.mark.parametrize("start", [-5, 6])
+def test_settings_in_strips(fleshed_character, scene, start, settings):
+    """Settings keyed in NLA strips act as Blender evaluates them, and the body is made for their value in the first frame."""
+    (body, _), driven = fleshed_character, part("scene.driven")
+    key(body.thew, "softness", (1, 0.2), (10, 0.8))
+    key(scene, "gravity", (1, (0.0, 0.0, -9.0)), (10, (0.0, 0.0, 0.0)))
+    for owner in (body, scene):
+        for curve in part("scene.animation").curves_in(owner.animation_data):
+            set_linear(curve)
+        lay_in_track(owner, start, **settings)
+    play(body, FRAMES)
+    flesh = flesh_of(body)
+    right = evaluated(body, "softness")
+    np.testing.assert_allclose(flesh.motion.drive[:20, 1], right, atol=1e-6)
+    assert flesh.build_settings.softness == pytest.approx(right[0], abs=1e-5)
+    for frame in FRAMES:
+        assert driven.value_at(body, scene, "softness", frame) == pytest.approx(right[frame - 1], abs=1e-4), frame
+        scene.frame_set(frame)
+        down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
+        assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-3), frame

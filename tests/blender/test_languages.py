@@ -141,6 +141,8 @@ def test_composed_sentences_speak_german(german):
     english = [
         cut(7, 0.4).row_text, cut(7, 0.4, ("Upper Arm",)).row_text, cut(7, 0.4, ("A", "Upper Arm")).row_text,
         part("logic.cuts").cut_text([cut(7, 0.4, ("A", "Upper Arm"))]),
+        cut(8, 0.4, (), (7,)).row_text, cut(8, 0.4, ("Upper Arm",), (7,)).row_text, cut(8, 0.4, ("A", "Upper Arm"), (7,)).row_text,
+        *(part("logic.cuts").cut_text([cut(7, 0.4, each, (7,))]) for each in ((), ("Upper Arm",), ("A", "Upper Arm"))),
         "Begins anew in frame 7, outside frames 1 to 5", "Goes on through frame 7", "Begins anew by keys in frames 3 and 5", "and 4 more",
         "Restart at All 3 Cuts",
         "The rig “Upper Arm” of “Body” belongs to “a.blend” and would come back: switch it off here, or remove it in that file.",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from squares import FPS, FRAMES, SIDE, STEP, flat_square, hopping_skin
 
-from demo.look import measures, recording, table
+from demo.look import measures, pieces, recording, table
 
 
 @pytest.fixture(scope="module")
@@ -411,14 +411,14 @@ def test_table_totals(grid):
 def test_table_summary(grid):
     """The summary has a line for each mesh with its worst clips."""
     good, bad = measure(grid, lambda shown: None), measure(grid, lambda shown: None, hopping_skin(grid))
-    named = replace(good, hard=0.001, soft=0.006, calm=1.0)
+    named = replace(good, hard=0.001, soft=0.006, slip=0.002, calm=1.0)
     text = table.summary(
         [("a", "body", good), ("a", "body", bad), ("a", "hair", named), ("a", "hair", replace(named, soft=0.012))]
     )
     head, rule, body, hair = text.splitlines()
     assert head.count("|") == rule.count("|") == body.count("|") == hair.count("|")
     assert body.split(" | ")[:4] == ["| a", "body", "2", f"{bad.acceleration:.0f}"] and body.endswith("| still |")
-    assert "| 0.10 | 0.60 to 1.20 | 1.00 |  | – |" in hair
+    assert "| 0.10 | 0.60 to 1.20 | 0.20 | 1.00 |  | – |" in hair
 
 
 def test_recording_round_trip(grid, tmp_path):
@@ -448,3 +448,49 @@ def test_recording_round_trip(grid, tmp_path):
             assert np.array_equal(getattr(again, name), value), name
     assert again.clips[0].name == "Rig|run" and np.array_equal(again.clips[0].skin, clip.skin)
     assert again.clips[0].shown.shape == (2, len(points), 3) and np.array_equal(again.clips[0].maps, clip.maps)
+
+
+# pieces --------------------------------------------------------------------------------------------------------------
+
+
+def lay_patch(grid, height: float):
+    """Builds the square and a small patch of its own above the middle of it: points, edges, mask of the patch."""
+    points, edges, _ = grid
+    kept = np.flatnonzero(np.abs(points - points.mean(axis=0)).max(axis=1) < 0.2)
+    number = np.full(len(points), -1)
+    number[kept] = len(points) + np.arange(len(kept))
+    own = number[edges]
+    both = np.concatenate([points, points[kept] + [0.0, 0.0, height]])
+    return both, np.concatenate([edges, own[(own >= 0).all(axis=1)]]), np.arange(len(both)) >= len(points)
+
+
+def test_pieces_joined_at_seams(grid):
+    """Vertices in one place belong to one piece, though no edge joins them; a patch above is a piece of its own."""
+    points, edges, _ = grid
+    assert (pieces.pieces(points, edges) == 0).all()
+    doubled = np.concatenate([points, points]), np.concatenate([edges, edges + len(points)])
+    assert (pieces.pieces(*doubled) == 0).all() and len(pieces.touching_pairs(*doubled)) == 0
+    both, joined, patch = lay_patch(grid, 0.01)
+    assert len(np.unique(pieces.pieces(both, joined))) == 2
+    pairs = pieces.touching_pairs(both, joined)
+    assert sorted(pairs[:, 0]) == list(np.flatnonzero(patch))
+    np.testing.assert_allclose(both[pairs[:, 0]] - both[pairs[:, 1]], [[0.0, 0.0, 0.01]] * len(pairs), atol=1e-12)
+    assert len(pieces.touching_pairs(*lay_patch(grid, 0.1)[:2])) == 0
+
+
+def test_slip_of_patch(grid):
+    """A piece that moves with what it lies on does not slip; one that moves alone slips by as much, in shares of the size."""
+    both, edges, patch = lay_patch(grid, 0.01)
+    skin = np.repeat(both[None], FRAMES, axis=0)
+    pairs, triangles = pieces.touching_pairs(both, edges), grid[2]
+    size = float(np.linalg.norm(np.ptp(both, axis=0)))
+
+    def slip(moved, far):
+        shown = skin.copy()
+        shown[7, moved, 2] += far * size
+        return measures.look(skin, shown, np.ones(len(both)), edges, triangles, FPS, pairs=pairs)
+
+    assert slip(np.ones(len(both), bool), 0.02).slip == pytest.approx(0.0, abs=1e-12)
+    assert slip(patch, 0.02).slip == pytest.approx(0.02, rel=1e-9)
+    assert "pieces slip" in slip(patch, 0.02).faults() and "pieces slip" not in slip(patch, 0.009).faults()
+    assert measures.look(skin, skin, np.ones(len(both)), edges, triangles, FPS).slip is None
