@@ -50,6 +50,7 @@ JOINED += (
     "the selection",
 )
 JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
+JOINED += ("on", "off")
 #: Wings whose fixed sentences are documentation of the data.
 DATA_WINGS = {"languages"}
 #: What a label in the sources of panels looks like, which a variable may carry to its button: `Keep Region`.

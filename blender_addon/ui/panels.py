@@ -198,6 +198,7 @@ def draw_look(layout, context, obj, width: int) -> None:
     part.active = settings.use_gravity
     part.prop(settings, "rest_includes_gravity")
     column = layout.column(align=True)
+    column.use_property_decorate = True  # they can be keyed
     column.prop(settings, "influence", slider=True)
     column.prop(settings, "field_weight", slider=True)
     part = column.column()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Playback in Blender's own window: live flesh beside the plain Armature modifier, without dropping frames.
+
+    blender --window-geometry 0 0 1600 900 --python benches/window_playback.py -- ZIP
+
+Needs a display. Plays 250 frames a round as fast as the window draws them, and prints the least of the rounds, in milliseconds of
+the clock for a frame: evaluation, drawing and the interface. A small window leaves little to draw: software GL draws a large one for
+longer than a frame is computed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benches.blender_live import fine_biped, open_fox
+from demo.extension import activate
+from demo.window import camera, stage
+
+#: Frames that play in a round, and rounds of each kind.
+FRAMES, ROUNDS = 250, 4
+#: Frames per second that Blender is asked for: more than it can play.
+RATE = 1000
+
+
+def run(archive: str) -> Iterator[float]:
+    """Prints a row for each character. Yields seconds to wait, at each of which the window lives."""
+    bpy.ops.extensions.package_install_files(
+        filepath=archive, repo="user_default", enable_on_install=True, overwrite=True
+    )
+    bpy.context.preferences.view.show_splash = False
+    bpy.context.preferences.system.use_region_overlap = False
+    yield 1.0
+    window = bpy.context.window_manager.windows[0]
+    print(f"A window of {window.width} x {window.height} pixels. Wished: 1.4 with few vertices and 1.2 at 28,000.\n")
+    print("| vertices | Armature, ms | live flesh, ms | ratio | difference, ms |\n|---|---|---|---|---|", flush=True)
+    for make in (open_fox, fine_biped):
+        body = make()
+        if body is None:
+            continue
+        yield 1.0
+        view = camera.view3d()
+        with bpy.context.temp_override(**view):
+            bpy.ops.view3d.view_all(center=True)
+        plain, live = [], []
+        yield from play_rounds(plain)
+        activate(body)
+        camera.edit(bpy.ops.thew.add)
+        camera.edit(bpy.ops.thew.simulate)
+        yield from stage.wait_until_ready(body)
+        yield from stage.wait_until_updated()
+        yield from play_rounds(live)
+        camera.edit(bpy.ops.thew.remove, remove_baked_keys=False)
+        yield 0.5
+        yield from play_rounds(plain)
+        first, second = min(plain), min(live)
+        row = f"{1e3 * first:.2f} | {1e3 * second:.2f} | {second / first:.2f} | {1e3 * (second - first):.2f}"
+        print(f"| {len(body.data.vertices)} | {row} |", flush=True)
+
+
+def play_rounds(seconds: list[float]) -> Iterator[float]:
+    """Plays the scene, and adds to `seconds` what a frame took in each round."""
+    scene = bpy.context.scene
+    scene.render.fps, scene.sync_mode = RATE, "NONE"
+    for _ in range(ROUNDS):
+        moments: list[float] = []
+
+        def note(*_: object, moments: list[float] = moments) -> None:
+            moments.append(time.perf_counter())
+
+        scene.frame_set(scene.frame_start)
+        bpy.app.handlers.frame_change_post.append(note)
+        camera.edit(bpy.ops.screen.animation_play, sync=False)
+        while len(moments) <= FRAMES:
+            yield 1.0
+        camera.edit(bpy.ops.screen.animation_cancel, restore_frame=False)
+        bpy.app.handlers.frame_change_post.remove(note)
+        seconds.append((moments[FRAMES] - moments[0]) / FRAMES)
+        yield 0.2
+
+
+def main() -> None:
+    steps = run(sys.argv[sys.argv.index("--") + 1])
+
+    def go() -> float | None:
+        """Goes on when a timer ticks; quits at the end."""
+        failed = 0
+        try:
+            return next(steps)
+        except StopIteration:
+            pass
+        except Exception:
+            traceback.print_exc()
+            failed = 1
+        sys.stdout.flush()
+        os._exit(failed)
+
+    bpy.app.timers.register(go, first_interval=2.0, persistent=True)
+
+
+main()
