@@ -191,7 +191,7 @@ def draw_look(layout, context, obj, width: int) -> None:
         column.prop(settings, number if settings.is_property_set(number) else factor)
     layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
-    draw_restarts(layout, obj, context.scene)
+    draw_restarts(layout, obj, context.scene, width)
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()
