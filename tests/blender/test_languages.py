@@ -8,6 +8,7 @@ import ast
 import sys
 
 import bpy
+import numpy as np
 import pytest
 from conftest import ROOT
 from helpers import part
@@ -151,6 +152,19 @@ def test_composed_sentences_speak_german(german):
     for text in english:
         told = german.translate(text)
         assert told != text and ("Upper Arm" in told) == ("Upper Arm" in text), (text, told)
+
+
+def test_core_notes_speak_german(german):
+    """What the native library notes on a mesh is translated, for one vertex or face and for several."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 2, 2], [3, 3, 3], [0, 0, 0]], float)
+    flat, outward = [0, 1, 1], [[0, 2, 1], [0, 1, 3], [0, 3, 2]]
+    thew, told = part("logic.native").core(), set()
+    for unused in (5, 6):
+        faces = [*outward, outward[0], flat, [6, 1, 2]] if unused == 6 else outward
+        told.update(thew.Surface(corners[:unused], faces).report().sentences)
+    assert len(told) >= 4
+    for text in told:
+        assert german.translate(text) != text, text
 
 
 def test_why_stiff_speaks_german(german):
