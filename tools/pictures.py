@@ -66,6 +66,7 @@ WINDOW = (
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
     *("belt.jpg", "lattice-by-hand.jpg", "pin-short.jpg", "skeleton-by-clicking.jpg"),
     *("copy-rigs.jpg", "rig-from-mesh.jpg", "sculpted-rig.jpg"),
+    *("compare.jpg", "timeline.png"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))
 WIND = ("fields.png",)
