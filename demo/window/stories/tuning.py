@@ -40,12 +40,12 @@ def compare(save):
     """Takes a belly with the settings A and B at the same frame, and the foldout that tells what differs."""
     body = yield from stage.add_biped("jump", softness=0.35)
     bpy.context.scene.frame_set(farthest_frame(body))
-    camera.look((0.0, -0.1, 0.7), 1.75, 60.0, height=0.0)
+    camera.look((0.0, -0.1, 1.05), 2.3, 60.0, height=0.0)
     Foldouts.open("Compare")
     yield from stage.wait_until_drawn()
     shots = []
     edit(bpy.ops.thew.compare_store)
-    body.thew.softness, body.thew.settling = 0.9, 0.6
+    body.thew.softness, body.thew.settling = 0.7, 0.8
     yield from stage.wait_until_updated()
     yield from stage.wait_until_still()
     shots.append(stage.middle())
