@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Playback in Blender's own window: live flesh beside the plain Armature modifier, without dropping frames.
 
-    blender --window-geometry 0 0 1600 900 --enable-event-simulate --python benches/window_playback.py -- ZIP
+    blender --window-geometry 0 0 1600 900 --enable-event-simulate --python benches/window_playback.py -- ZIP [FRAMES]
 
-Needs a display. Plays 250 frames a round as fast as the window draws them, and prints the least of the rounds, in milliseconds of
+Needs a display. Plays FRAMES frames a round (250) as fast as the window draws them, and prints the least of the rounds, in milliseconds of
 the clock and of the processor for a frame: evaluation and drawing. The view is bare and alone, for software GL draws a whole window for
 much longer than a frame is computed; a smaller window leaves still less to draw.
 """
@@ -28,8 +28,9 @@ from demo import characters
 from demo.extension import activate
 from demo.window import camera, mouse, stage
 
-#: Frames that play in a round, and rounds of each kind.
-FRAMES, ROUNDS = 250, 2
+#: The extension, frames that play in a round, and rounds of each kind.
+ARCHIVE, *REST = sys.argv[sys.argv.index("--") + 1 :]
+FRAMES, ROUNDS = int(REST[0]) if REST else 250, 2
 #: Frames per second that Blender is asked for: more than it can play.
 RATE = 1000
 
@@ -130,7 +131,7 @@ def play_rounds(seconds: list[tuple[float, float]]) -> Iterator[float]:
 
 
 def main() -> None:
-    steps = run(sys.argv[sys.argv.index("--") + 1])
+    steps = run(ARCHIVE)
 
     def go() -> float | None:
         """Goes on when a timer ticks; quits at the end."""
