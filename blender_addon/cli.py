@@ -164,15 +164,17 @@ def export_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, scripts: bool = False, settings: tuple[str, ...] = (),
 ) -> list[MeshReport]:  # fmt: skip
-    """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`: beside it).
+    """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out`, made if need be (`None`:
+    beside the file).
 
     The other arguments are those of `bake_file`. `file` is not saved. A rider has no shot of its own.
     """
     file = Path(file)
     folder = Path(out) if out else file.parent
-    if not folder.is_dir():
-        raise Refusal(f"There is no folder {folder}: make it, or choose another one with --out")
-    if not is_writable(folder):
+    present = folder if folder.exists() else folder.resolve().parent
+    if not present.is_dir():
+        raise Refusal(f"There is no folder {present}: make it, or choose another one with --out")
+    if not is_writable(present):
         raise Refusal(f"Nothing can be written to the folder {folder}: choose another one with --out")
     changes = command_settings.parse(list(settings))
     open_file(file, scripts, say)
@@ -184,6 +186,7 @@ def export_file(
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
     # Riders are carried by their body.
     meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
+    folder.mkdir(exist_ok=True)
     for obj in meshes:
         path = folder / shot_name(file, obj.name, taken)
         line = failed.get(obj.name) or export_one(obj, scene, view_layer, frames, path)

@@ -50,12 +50,18 @@ JOINED += (
     "the selection",
 )
 JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
+JOINED += ("on", "off")
 #: Wings whose fixed sentences are documentation of the data.
 DATA_WINGS = {"languages"}
 #: What a label in the sources of panels looks like, which a variable may carry to its button: `Keep Region`.
 SHORT_LABEL = re.compile(r"[A-Z][a-z]+( [A-Za-z]+)?…?")
 #: A stage of two words or more in a call of the core that reports progress.
 NATIVE_STAGE = re.compile(r"""(?:\.report|report_progress)\([^;"]{0,90}"([A-Za-z]\w+(?: \w+)+)\"""")
+#: Notes of the core on a mesh and its lattice, which Details lists: the files, and what a note looks like in them. A count has two forms.
+NATIVE_NOTES = ("lattice/assemble.rs", "lattice/bones.rs", "lattice/by_hand.rs", "surface/report.rs")
+NOTE_OF_COUNT = re.compile(r"""count_sentence\(\s*self\.\w+,\s*"([^"]+)",\s*"([^"]+)",?\s*\)""")
+NOTE_OF_BONES = re.compile(r"""note\(\s*&\w+,\s*"([^"]+)",""")
+WHOLE_NOTE = re.compile(r"""format!\(\s*"([^"]*(?:\w+ ){4}[^"]*\.)"\s*\)|let \w+ = "([A-Z][^"]*\.)";""")
 #: Mark of a place that translations may leave out, and names of variables that hold forms of English verbs.
 FORM, FORM_NAMES = "(may be left out)", {"verb", "do", "lie", "article", "was", "were", "they"}
 #: A place in a text that `str.format` fills.
@@ -199,6 +205,7 @@ def source_texts(folder: Path = ADDON) -> Iterator[Text]:
     """Returns the texts of buttons and the templates of messages in the sources."""
     yield from (Text(MESSAGE, source, "message", "logic/sentences.py") for source in JOINED)
     yield from native_stages()
+    yield from native_notes()
     for path in sorted(folder.rglob("*.py")):
         place = path.relative_to(folder).as_posix()
         if place not in NOT_SHOWN and place.split("/")[0] not in DATA_WINGS:
@@ -210,6 +217,17 @@ def native_stages(folder: Path = ROOT / "src") -> Iterator[Text]:
     for path in sorted(set(folder.rglob("*.rs")) - set(folder.rglob("tests/**/*.rs"))):
         for stage in NATIVE_STAGE.findall(path.read_text(encoding="utf-8")):
             yield Text(MESSAGE, stage, "message", f"src/{path.relative_to(folder).as_posix()}")
+
+
+def native_notes(folder: Path = ROOT / "src") -> Iterator[Text]:
+    """Returns the notes of the core on a mesh and its lattice."""
+    for name in NATIVE_NOTES:
+        source = (folder / name).read_text(encoding="utf-8")
+        found = [f"{{0}} {form}" for forms in NOTE_OF_COUNT.findall(source) for form in forms]
+        found += [f"{{0}} bone(s) {fate}: {{1}}" for fate in NOTE_OF_BONES.findall(source)]
+        found += ["".join(each) for each in WHOLE_NOTE.findall(source)]
+        for note in found:
+            yield Text(MESSAGE, re.sub(r"\{[a-z_]+\}", "{0}", note), "message", f"src/{name}")
 
 
 def file_texts(tree: ast.Module, place: str) -> Iterator[Text]:

@@ -11,7 +11,7 @@ import ast
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,7 @@ WINDOW = (
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
     *("belt.jpg", "lattice-by-hand.jpg", "pin-short.jpg", "skeleton-by-clicking.jpg"),
     *("copy-rigs.jpg", "rig-from-mesh.jpg", "sculpted-rig.jpg"),
+    *("compare.jpg", "timeline.png"),
 )
 CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))
 WIND = ("fields.png",)
@@ -94,7 +95,8 @@ MAKERS = (
 def old() -> list[str]:
     """Returns the pictures that are older than their sources."""
     made = _read_record()
-    return [picture for maker in MAKERS for picture in maker.pictures if made.get(picture) != maker.digest()]
+    digests = [(maker, maker.digest()) for maker in MAKERS]
+    return [picture for maker, digest in digests for picture in maker.pictures if made.get(picture) != digest]
 
 
 def show_old() -> None:
@@ -123,9 +125,11 @@ def make(names: list[str], window: Path | None) -> None:
         note(maker.pictures)
 
 
-def note(names: Iterable[str]) -> None:
+def note(names: Collection[str]) -> None:
     """Notes that pictures were made from their sources as they are."""
-    made = {name: maker.digest() for maker in MAKERS for name in maker.pictures if name in names}
+    noted = [maker for maker in MAKERS if not set(names).isdisjoint(maker.pictures)]
+    digests = [(maker, maker.digest()) for maker in noted]
+    made = {name: digest for maker, digest in digests for name in maker.pictures if name in names}
     MADE.write_text(json.dumps(_read_record() | made, indent=1, sort_keys=True) + "\n")
 
 

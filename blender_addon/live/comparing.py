@@ -16,9 +16,17 @@ from .build_settings import BuildSettings
 from .session import register
 
 
-def store(obj: bpy.types.Object) -> None:
-    """Keeps the present settings as the other side."""
+def store(obj: bpy.types.Object, scene: bpy.types.Scene) -> None:
+    """Keeps the present settings as the other side, with their motion: edits that follow replace the one in view."""
     obj.thew.compared_other = pack(comparison.values_of(obj.thew))
+    park(obj, BuildSettings.from_object(obj, scene))
+
+
+def park(obj: bpy.types.Object, build_settings: BuildSettings) -> None:
+    """Parks the flesh in view if it has these settings."""
+    flesh = register.known_state(obj)
+    if flesh is not None and flesh.build_settings == build_settings:
+        parked_stages.park(obj, flesh)
 
 
 def swap(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
@@ -27,13 +35,12 @@ def swap(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     side = other_side(settings.compared_side)
     if not settings.compared_other:
         raise Refusal(f"{describe(obj)} has one set of settings alone: press Store as {side} first")
-    values, flesh = unpack(settings.compared_other), register.known_state(obj)
-    now = BuildSettings.from_object(obj, scene)
+    values, now = unpack(settings.compared_other), BuildSettings.from_object(obj, scene)
     settings.compared_other, settings.compared_side = pack(comparison.values_of(settings)), side
     comparison.put(settings, values)
     ready = show_parked(obj, scene)
-    if not ready and flesh is not None and flesh.build_settings == now:
-        parked_stages.park(obj, flesh)
+    if not ready:
+        park(obj, now)
     return ready
 
 
@@ -41,7 +48,7 @@ def copy(obj: bpy.types.Object, scene: bpy.types.Scene, source: str) -> None:
     """Gives both sides the settings of the side `source`."""
     settings = obj.thew
     if settings.compared_side == source or not settings.compared_other:
-        store(obj)
+        store(obj, scene)
         return
     comparison.put(settings, unpack(settings.compared_other))
     show_parked(obj, scene)

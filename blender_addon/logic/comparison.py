@@ -7,12 +7,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .diagnosis import number_text
 from .errors import Refusal
 from .json_text import parse_json
 
 #: Names of the two sides.
 SIDES = ("A", "B")
+
+#: Decimals after which two numbers of single precision near 1 are the same.
+MAX_DECIMALS = 8
 
 
 def other_side(side: str) -> str:
@@ -43,13 +45,16 @@ def differences(mine: Mapping[str, Any], other: Mapping[str, Any], defaults: Map
     return [each for each in found if each[1] != each[2]]
 
 
-def difference_text(label: str, mine: Any, other: Any) -> str:
-    """Returns one difference in words: `Softness: 0.5, other 0.8`."""
-    return f"{label}: {value_text(mine)}, other {value_text(other)}"
+def difference_text(label: str, side: str, mine: str, other: str) -> str:
+    """Returns one difference, A first: `Softness: A 0.50, B 0.80`. `side`: the one whose value is `mine`. No word needs translation."""
+    values = {side: mine, other_side(side): other}
+    return f"{label}: " + ", ".join(f"{each} {values[each]}" for each in SIDES)
 
 
-def value_text(value: Any) -> str:
-    """Returns a value as the panel would show it."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "its default" if value is None else number_text(value)
+def number_texts(mine: float, other: float, precision: int) -> tuple[str, str]:
+    """Returns two different numbers with the decimals of their slider, and with more where they would look alike."""
+    for decimals in range(precision, MAX_DECIMALS):
+        texts = f"{mine:.{decimals}f}", f"{other:.{decimals}f}"
+        if texts[0] != texts[1]:
+            return texts
+    return f"{mine:g}", f"{other:g}"

@@ -18,9 +18,9 @@ class THEW_OT_compare_store(QuickJob, bpy.types.Operator):
     bl_label = "Store Settings"
     bl_description = "Keep the present settings, to compare them with what you try next"
 
-    def edit(self, _context, obj):
+    def edit(self, context, obj):
         jobs.check_flesh(obj)
-        comparing.store(obj)
+        comparing.store(obj, context.scene)
         side = obj.thew.compared_side
         return f"{side} and {other_side(side)} are alike now: change settings, then swap."
 

@@ -28,8 +28,13 @@ HEALTH_ICONS = {
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
     """Draws `text` in the artist's language, wrapped to `width` characters, with the icon before the first line."""
-    for i, line in enumerate(wrap(translate(text), width)):
-        column.label(text=line, icon=icon if i == 0 else "BLANK1")
+    draw_translated(column, translate(text), width, icon)
+
+
+def draw_translated(column, text: str, width: int, icon: str = "DOT") -> None:
+    """Draws a text that is in the artist's language already."""
+    for i, line in enumerate(wrap(text, width)):
+        column.label(text=line, translate=False, icon=icon if i == 0 else "BLANK1")
 
 
 def buttons(layout):

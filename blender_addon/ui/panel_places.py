@@ -8,6 +8,7 @@ from collections.abc import Callable
 import bpy
 
 from ..languages.contexts import AMBIGUOUS, OWN
+from ..languages.translations import translate
 from ..live import target
 from ..logic import native
 from .layouts import draw_text, letters_per_line
@@ -78,7 +79,7 @@ def panels(label: str, contents, order: int | None, condition=has_flesh, header=
 def foldout(layout, name: str, label: str, **header):
     """Draws the header of a foldout inside a panel, closed at first; returns the layout of its contents, None while it is closed."""
     top, body = layout.panel(f"THEW_{name}", default_closed=True)
-    top.label(text=label, **header)
+    top.label(text=translate(label), **header)
     return body
 
 

@@ -191,13 +191,14 @@ def draw_look(layout, context, obj, width: int) -> None:
         column.prop(settings, number if settings.is_property_set(number) else factor)
     layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
-    draw_restarts(layout, obj, context.scene)
+    draw_restarts(layout, obj, context.scene, width)
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()
     part.active = settings.use_gravity
     part.prop(settings, "rest_includes_gravity")
     column = layout.column(align=True)
+    column.use_property_decorate = True  # they can be keyed
     column.prop(settings, "influence", slider=True)
     column.prop(settings, "field_weight", slider=True)
     part = column.column()

@@ -13,16 +13,19 @@ from ..logic.sentences import frames_text
 from ..saved import restarts
 from ..scene import groups, restart_keys
 from ..scene.reading import armature_of
+from .layouts import draw_text, wrap
 
 #: Largest number of noticed cuts that are listed. A blocked animation jumps in every pose.
 MAX_ROWS = 8
+#: Letters that the buttons beside a row take.
+BUTTONS_WIDTH = 8
 #: Colours of the marks in the timeline: restarts, and cuts that wait for a decision.
 RESTART_COLOUR, CUT_COLOUR = (0.25, 0.75, 0.35, 0.9), (0.95, 0.6, 0.1, 0.9)
 #: Half the width and the height of a mark, pixels at a UI scale of 1.
 MARK_WIDTH, MARK_HEIGHT = 5.0, 9.0
 
 
-def draw_restarts(layout, obj, scene) -> None:
+def draw_restarts(layout, obj, scene, width: int) -> None:
     """Draws the buttons, the switches, and below them a row for each restart and for each cut that was noticed."""
     settings, flesh, armature = obj.thew, fleshes.known_state(obj), armature_of(obj)
     first, last = settings.frames(scene)
@@ -35,39 +38,47 @@ def draw_restarts(layout, obj, scene) -> None:
         row.prop(armature.thew, "restart", text="Restart by Keys")
     for frame in sorted(restarts.frames(settings)):
         where = "" if first <= frame <= last else f", outside frames {first} to {last}"
-        draw_known(column, f"Begins anew in frame {frame}{where}", frame)
+        draw_known(column, f"Begins anew in frame {frame}{where}", frame, width)
     keyed = restart_keys.keyed_frames(obj, armature)
     if keyed:
-        column.label(text=translate(f"Begins anew by keys in {frames_text(sorted(keyed))}"), icon="KEYFRAME_HLT")
+        draw_text(column, f"Begins anew by keys in {frames_text(sorted(keyed))}", width, icon="KEYFRAME_HLT")
     if settings.restart_at_cuts and flesh is not None:
         for cut in flesh.noticed[:MAX_ROWS]:
             if cut.frame not in restarts.passed_frames(settings):
-                draw_cut(column, cut, decided=True)
+                draw_cut(column, cut, width, decided=True)
     for frame in sorted(restarts.passed_frames(settings)):
-        draw_known(column, f"Goes on through frame {frame}", frame)
-    draw_open(column, () if flesh is None else flesh.open_cuts)
+        draw_known(column, f"Goes on through frame {frame}", frame, width)
+    draw_open(column, () if flesh is None else flesh.open_cuts, width)
 
 
-def draw_known(column, text: str, frame: int) -> None:
-    """Draws the row of a frame that the artist has judged, with a button that forgets it."""
+def draw_row(column, text: str, width: int, icon: str = "NONE"):
+    """Draws a text over as many lines as it needs, and returns the first one for its buttons."""
+    first, *rest = wrap(translate(text), width - BUTTONS_WIDTH)
     row = column.row(align=True)
-    row.label(text=translate(text))
+    row.label(text=first, translate=False, icon=icon)
+    for line in rest:
+        column.label(text=line, translate=False, icon="NONE" if icon == "NONE" else "BLANK1")
+    return row
+
+
+def draw_known(column, text: str, frame: int, width: int) -> None:
+    """Draws the row of a frame that the artist has judged, with a button that forgets it."""
+    row = draw_row(column, text, width)
     row.operator("thew.restart_remove", text="", icon="X").frame = frame
 
 
-def draw_cut(column, cut: Cut, decided: bool = False) -> None:
+def draw_cut(column, cut: Cut, width: int, decided: bool = False) -> None:
     """Draws the row of a cut that was noticed: accepted by one press, or passed over; `decided`: it is a restart already."""
-    row = column.row(align=True)
-    row.label(text=translate(cut.row_text), icon="PLAY" if decided else "ERROR")
+    row = draw_row(column, cut.row_text, width, icon="PLAY" if decided else "ERROR")
     if not decided:
         row.operator("thew.restart_here", text="", icon="CHECKMARK").frame = cut.frame
     row.operator("thew.restart_pass", text="", icon="X").frame = cut.frame
 
 
-def draw_open(column, cuts) -> None:
+def draw_open(column, cuts, width: int) -> None:
     """Draws the cuts that nobody has judged yet, and a button that accepts all of them."""
     for cut in cuts[:MAX_ROWS]:
-        draw_cut(column, cut)
+        draw_cut(column, cut, width)
     if len(cuts) > MAX_ROWS:
         column.label(text=translate(f"and {len(cuts) - MAX_ROWS} more"), icon="BLANK1")
     if len(cuts) > 1:

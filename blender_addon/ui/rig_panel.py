@@ -176,7 +176,7 @@ def draw_list(layout, obj) -> None:
 
 def draw_guide(layout, obj, rig) -> None:
     """Draws the foldout Place: the guide of the rig. It is mostly set with the mouse."""
-    label = f"Place: {rig.bone}" if rig.guide == "BONE" else "Place"
+    label = f"{translate('Place')}: {rig.bone}" if rig.guide == "BONE" else "Place"
     body = foldout(layout, "rig_guide", label, icon=GUIDES[rig.guide].icon)
     if body is None:
         return

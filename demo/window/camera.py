@@ -15,7 +15,15 @@ from mathutils import Euler
 from demo.extension import addon
 
 #: Modules of the sidebar's panels, in the order in which Blender registers them.
-PANELS = ("ui.panels", "ui.rig_panel", "ui.limb_panel", "ui.pin_panel", "ui.hand_panel", "ui.keyframed_panel")
+PANELS = (
+    "ui.panels",
+    "ui.rig_panel",
+    "ui.limb_panel",
+    "ui.pin_panel",
+    "ui.hand_panel",
+    "ui.compare_panel",
+    "ui.keyframed_panel",
+)
 
 #: Smallest difference of a pixel that counts as changed: above that of a dialog's shadow at its edge.
 CHANGE = 24

@@ -64,12 +64,12 @@ def test_swap_is_instant(fleshed_character, counted):
     assert bpy.ops.thew.compare_swap() == {"FINISHED"}
     assert body.thew.compared_side == "B" and body.thew.softness == 0.5
     np.testing.assert_array_equal(play(body, FRAMES), soft)
-    assert len(counted) == done + 1  # the first motion was not kept while nobody compared
+    assert len(counted) == done
     for k in range(4):
         bpy.ops.thew.compare_swap()
         bpy.context.scene.frame_set(5)
         np.testing.assert_array_equal(play(body, FRAMES), soft if k % 2 else softer)
-    assert len(counted) == done + 1 and body.thew.compared_side == "B"
+    assert len(counted) == done and body.thew.compared_side == "B"
 
 
 def test_swap_shows_at_once(window, counted):
@@ -153,7 +153,12 @@ def test_copy_and_end(fleshed_character):
     settings = body.thew
     bpy.ops.thew.compare_store()
     settings.softness = 0.9
-    assert "Softness: 0.9, other 0.5" in words(body)
+    assert "Softness: A 0.90, B 0.50" in words(body)
+    settings.method = "modal"
+    assert "Method: A Modal, B Hyperelastic" in words(body)
+    settings.method, settings.softness = "hyperelastic", 0.501
+    assert "Softness: A 0.501, B 0.500" in words(body)
+    settings.softness = 0.9
     assert bpy.ops.thew.compare_copy(source="A") == {"FINISHED"}
     assert any("alike" in each for each in words(body))
     settings.softness = 0.2

@@ -53,7 +53,7 @@ def noticed(body) -> list[int]:
 def words(body) -> list[str]:
     """Returns what the panel says about restarts."""
     layout = Layout()
-    part("ui.restarts").draw_restarts(layout, body, bpy.context.scene)
+    part("ui.restarts").draw_restarts(layout, body, bpy.context.scene, 200)
     return layout.read()
 
 

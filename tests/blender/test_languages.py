@@ -8,6 +8,7 @@ import ast
 import sys
 
 import bpy
+import numpy as np
 import pytest
 from conftest import ROOT
 from helpers import part
@@ -153,6 +154,18 @@ def test_composed_sentences_speak_german(german):
     for text in english:
         told = german.translate(text)
         assert told != text and ("Upper Arm" in told) == ("Upper Arm" in text), (text, told)
+
+
+def test_core_notes_speak_german(german):
+    """What the native library notes on a mesh is translated, for one vertex or face and for several."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0], [2, 2, 2], [3, 3, 3]], float)
+    open_faces = [[0, 2, 1], [0, 1, 3], [4, 3, 2]]
+    thew, told = part("logic.native").core(), set()
+    for count, faces in ((6, open_faces), (7, [*open_faces, open_faces[0], [0, 1, 1], [0, 2, 2]])):
+        told.update(thew.Surface(corners[:count], faces).report().sentences)
+    assert len(told) >= 4, told
+    for text in told:
+        assert german.translate(text) != text, text
 
 
 def test_why_stiff_speaks_german(german):

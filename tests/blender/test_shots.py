@@ -276,13 +276,22 @@ def test_bad_clip_refused(exported_shot, capsys, tmp_path):
 def test_export_refusals(exported_shot, capsys, tmp_path):
     """An impossible export is refused with a message."""
     path, _ = exported_shot
-    assert "no folder" in command_message(capsys, "export", path, "--out", tmp_path / "missing")
+    assert "no folder" in command_message(capsys, "export", path, "--out", tmp_path / "missing" / "deeper")
+    assert "no folder" in command_message(capsys, "export", path, "--out", path / "shots")
+    assert not (tmp_path / "missing").exists()
     assert "no object “Nobody”" in command_message(capsys, "export", path, "--object", "Nobody")
     assert "empty" in command_message(capsys, "export", path, "--frames", 9, 2)
     assert "no file" in command_message(capsys, "export", tmp_path / "missing.blend")
     (tmp_path / "hero.Body.shot.thew").unlink()
     (tmp_path / "hero.Body.shot.thew").mkdir()
     assert "cannot be written" in command_message(capsys, "export", path)
+
+
+def test_export_makes_folder(exported_shot, tmp_path):
+    """A folder that is not there is made for the shots."""
+    path, _ = exported_shot
+    part("cli").export_file(path, out=tmp_path / "shots", say=lambda _: None)
+    assert [each.name for each in (tmp_path / "shots").iterdir()] == ["hero.Body.shot.thew"]
 
 
 def test_export_refuses_beyond_loop(character, scene, capsys, tmp_path):

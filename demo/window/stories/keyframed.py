@@ -21,6 +21,7 @@ def take_keyframed(save):
     settings.show_curves, settings.show_arrows = True, True
     settings.active = 2
     scene.frame_set(36)
+    yield 1.0  # Blender draws the new scene before panels are registered anew
     Foldouts.open("Keyframed Flesh")
     yield from stage.wait_until_drawn()
     yield 1.0
