@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -12,9 +14,11 @@ import numpy as np
 from ..bake.bake_result import BakeResult, miss_remark
 from ..live import driving, keyframed
 from ..live.session import register as fleshes
+from ..logic.errors import Refusal
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
 from ..scene import bakes
+from ..scene.files import PART_SUFFIX, clear, replace_file
 
 #: Number of frames for contact sheets.
 LOOK_FRAMES = 6
@@ -89,8 +93,20 @@ def look_of(obj) -> dict[str, np.ndarray] | None:
 
 
 def write_look(shown: dict[str, np.ndarray], path: Path) -> None:
-    """Writes what `look_of` returned."""
-    np.savez_compressed(path, **shown)
+    """Writes what `look_of` returned, whole or not at all; raises a `Refusal` when the disk does not take it."""
+    clear(path)
+    part = path.with_name(f".{path.stem}.{os.getpid()}{PART_SUFFIX}")
+    try:
+        with part.open("wb") as file:
+            np.savez_compressed(file, **shown)
+        replace_file(part, path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise Refusal(
+            f"The frames for contact sheets cannot be written to {path} ({error.strerror or error}): make room there and give "
+            "the command again, or leave out --look. The .blend has been saved"
+        ) from error
 
 
 def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) -> MeshReport:

@@ -1200,6 +1200,10 @@ def follow_bones(
     colliders: Sequence[Collider] | None = None,
     restarts: Sequence[int] | None = None,
     pins: Sequence[PinTrack] | None = None,
+    fields: Sequence[ForceField] | None = None,
+    gravities: ArrayLike | None = None,
+    stiffness: ArrayLike | None = None,
+    softness: ArrayLike | None = None,
     settings: SimulationSettings | None = None,
     **keywords: Unpack[_SimulationSettings],
 ) -> _Floats: ...
@@ -1453,6 +1457,10 @@ def simulate_scene(
     names: Sequence[str] | None = None,
     restarts: Sequence[int] | None = None,
     pins: Sequence[Sequence[PinTrack] | None] | None = None,
+    fields: Sequence[ForceField] | None = None,
+    gravities: ArrayLike | None = None,
+    stiffness: Sequence[ArrayLike | None] | None = None,
+    softness: Sequence[ArrayLike | None] | None = None,
     settings: SimulationSettings | None = None,
     **keywords: Unpack[_SimulationSettings],
 ) -> list[Clip]: ...

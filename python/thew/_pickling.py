@@ -31,7 +31,6 @@ _INSTEAD = {
             "CorrespondenceReport",
             "Deformer",
             "Equilibrium",
-            "ForceField",
             "MRepFit",
             "MRepReport",
             "ModalSimulation",
@@ -56,7 +55,7 @@ for _name in _INSTEAD:
     copyreg.pickle(getattr(_thew, _name), _refuse)
 
 
-_STORED = ("Body", "Clip", "Collider", "Lattice", "Modes", "Shell", "Shot", "Spacetime", "TetMesh")
+_STORED = ("Body", "Clip", "Collider", "ForceField", "Lattice", "Modes", "Shell", "Shot", "Spacetime", "TetMesh")
 
 
 def _restore(name, data, body=None):

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Construction of a [`Body`], step by step.
 
-use super::anatomy::{Anatomy, CharacterKind};
-use super::bone_distance::distance_to_bone;
+use super::anatomy::CharacterKind;
 use super::cell_pairs::add_pairs;
 use super::check::{check, check_embedding};
-use super::loose::{self, LoosePart};
+use super::held::pin_loose_parts;
+use super::painted::{flesh_map, paint_map, region_field};
 use super::skin::embedded_skin;
-use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
+use super::transfer::{NodeField, weights_from_rows};
 use super::{
-    Body, BodyError, BodyRecipe, BodySettings, FleshMap, FleshPoints, IntegralBlocks, OwnTwist,
-    Pattern, twist,
+    Body, BodyError, BodyRecipe, BodySettings, FleshPoints, IntegralBlocks, OwnTwist, Pattern,
+    twist,
 };
-use crate::Vec3;
 use crate::basis::{Basis, FleshShares};
 use crate::elasticity::{
-    CellIntegrals, Elements, FleshDomain, Material, PaintFactors, PaintMap, TwistRegion,
-    flesh_shares, integrate_shares,
+    CellIntegrals, Elements, FleshDomain, Material, PaintMap, TwistRegion, flesh_shares,
+    integrate_shares,
 };
-use crate::lattice::{Embedding, Lattice, heading};
-use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
+use crate::lattice::{Embedding, Lattice};
+use crate::progress::{Progress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
@@ -114,7 +113,13 @@ pub(super) fn assemble_body(
     let (regions, twist) = tie_flesh(ingredients, &basis, &painted, &weights);
     let own_twist = OwnTwist::new(twist.own, &twist.loads, &regions);
     let of_cells = (&twist.points[..], &blocks.cell_volumes(&basis)[..]);
-    let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
+    let held = pin_loose_parts(
+        (surface, skeleton),
+        settings.region_weights.is_some(),
+        (&basis, &embedding),
+        of_cells,
+        &mut weights,
+    );
     let cell_weights = cell_weights(&basis, &weights);
 
     report_progress(progress, 0.9, "Preparing the solver")?;
@@ -265,268 +270,9 @@ fn cell_weights(basis: &Basis, weights: &NodeField) -> SkinWeights {
     let rows: Vec<Vec<f64>> = match basis.levels() {
         0 => basis
             .all_functions()
-            .map(|corners| mean_row(weights, corners))
+            .map(|corners| weights.mean_row(corners))
             .collect(),
         _ => (0..basis.element_count() as u32).map(at_centre).collect(),
     };
     weights_from_rows(rows.iter().map(Vec::as_slice), weights.columns)
-}
-
-/// Returns the flesh map, from the artist's paint or from the body's anatomy, and that anatomy if it was
-/// computed.
-fn flesh_map(
-    surface: &Surface,
-    skeleton: &Skeleton,
-    settings: &BodySettings,
-    progress: &dyn Progress,
-) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
-    let (painted, hard) = (settings.flesh.as_deref(), settings.hard.as_deref());
-    let kind_and_hardness = (settings.kind, hard);
-    let part = StageProgress {
-        whole: progress,
-        from: 0.1,
-        to: 0.2,
-    };
-    let map = |weights| {
-        FleshMap::new(
-            surface,
-            skeleton,
-            weights,
-            painted,
-            kind_and_hardness,
-            &part,
-        )
-    };
-    match &settings.region_weights {
-        Some(weights) => map(weights).map(Some),
-        None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),
-        None => Ok(None),
-    }
-}
-
-/// Returns skin weights by distance to the bones.
-fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
-    let bones: Vec<u32> = (0..skeleton.len() as u32).collect();
-    let row = |&p: &Vec3| {
-        let mut row = vec![0.0; bones.len()];
-        fill_by_distance(skeleton, &bones, p, &mut row);
-        row
-    };
-    let rows: Vec<Vec<f64>> = surface.vertices().iter().map(row).collect();
-    weights_from_rows(rows.iter().map(Vec::as_slice), bones.len())
-}
-
-/// Returns the painted factors: per lattice vertex for a body with details, so that the material varies inside a cell, else
-/// per cell, the mean over its corners.
-fn paint_map(
-    basis: &Basis,
-    embedding: &Embedding,
-    settings: &BodySettings,
-    flesh: Option<&FleshMap>,
-) -> PaintMap {
-    let stiffness = flesh.map(|flesh| match &settings.stiffness {
-        Some(painted) => flesh.stiffness().zip(painted).map(|(a, b)| a * b).collect(),
-        None => flesh.stiffness().collect(),
-    });
-    let stiffness = stiffness.or_else(|| settings.stiffness.clone());
-    let layers = [&stiffness, &settings.density, &settings.poisson];
-    if layers.iter().all(|l| l.is_none()) {
-        return PaintMap::Plain;
-    }
-    let mut field = NodeField::gather(basis.len(), 3, embedding, |i, add| {
-        for (column, layer) in layers.iter().enumerate() {
-            add(column, layer.as_ref().map_or(1.0, |l| l[i]));
-        }
-        true
-    });
-    field.diffuse(basis, |_, row| row.fill(1.0));
-    let factors = |row: &[f64]| PaintFactors {
-        stiffness: row[0],
-        density: row[1],
-        poisson: row[2],
-    };
-    if settings.basis_levels > 0 {
-        let vertices = (0..basis.len()).map(|v| factors(field.row(v)));
-        return PaintMap::Vertices(vertices.collect());
-    }
-    let cells = basis.all_functions();
-    PaintMap::Cells(
-        cells
-            .map(|corners| factors(&mean_row(&field, corners)))
-            .collect(),
-    )
-}
-
-fn mean_row(field: &NodeField, nodes: &[u32]) -> Vec<f64> {
-    let mut mean = vec![0.0; field.columns];
-    for &v in nodes {
-        for (m, x) in mean.iter_mut().zip(field.row(v as usize)) {
-            *m += x / nodes.len() as f64;
-        }
-    }
-    mean
-}
-
-/// Returns the weights of the bones that each node follows. Nodes that a bone holds follow that one alone.
-fn region_field(
-    skeleton: &Skeleton,
-    basis: &Basis,
-    embedding: &Embedding,
-    settings: &BodySettings,
-) -> NodeField {
-    let mut candidates = basis.lattice().bones().used_bones.clone();
-    if candidates.is_empty() {
-        candidates = (0..skeleton.len() as u32).collect();
-    }
-    candidates.sort_unstable();
-    candidates.dedup();
-    let (k, b) = (basis.len(), skeleton.len());
-    let mut field = match &settings.region_weights {
-        Some(weights) => NodeField::gather(k, b, embedding, |i, add| {
-            let total: f64 = weights.row(i).map(|(_, w)| w).sum();
-            if !(total > 0.0 && total.is_finite()) {
-                return false;
-            }
-            weights
-                .row(i)
-                .for_each(|(bone, w)| add(bone as usize, w / total));
-            true
-        }),
-        None => NodeField {
-            columns: b,
-            values: vec![0.0; k * b],
-            known: vec![true; k],
-        },
-    };
-    if settings.region_weights.is_none() {
-        for (v, row) in field.values.chunks_exact_mut(b).enumerate() {
-            fill_by_distance(skeleton, &candidates, basis.centres()[v], row);
-        }
-    }
-    for (v, bone) in basis.bones().iter().enumerate() {
-        if let Some(bone) = bone {
-            field.set(v, *bone as usize);
-        }
-    }
-    field.diffuse(basis, |v, row| {
-        fill_by_distance(skeleton, &candidates, basis.centres()[v], row);
-    });
-    field
-}
-
-/// Share of its weights from which a dominant bone carries a loose part rigidly.
-const DOMINANT_SHARE: f64 = 0.95;
-/// Size, as a share of the body's, up to which a loose part (an eye, a button) follows rigidly a bone
-/// with half of its weights.
-const SMALL_PART_SIZE: f64 = 0.15;
-
-/// Vertices held by bones, and the loose parts among them.
-struct HeldVertices {
-    bone_of_vertex: Vec<Option<u32>>,
-    /// `true`: the held vertex follows all bones of its weights.
-    skinned: Vec<bool>,
-    loose_parts: Vec<LoosePart>,
-}
-
-/// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices.
-/// A large part without a dominant bone (a belt, a strap) is held at its skinned positions.
-fn pin_loose_parts(
-    ingredients: &Ingredients<'_>,
-    basis: &Basis,
-    embedding: &Embedding,
-    (tied, volumes): (&[(u32, Vec3)], &[f64]),
-    weights: &mut NodeField,
-) -> HeldVertices {
-    let skeleton = ingredients.skeleton;
-    let painted = ingredients.settings.region_weights.is_some();
-    let mut bone_of_vertex = basis.bones().to_vec();
-    let mut skinned = vec![false; bone_of_vertex.len()];
-    let mut used = skinned.clone();
-    for &v in basis.all_functions().flatten() {
-        used[v as usize] = true;
-    }
-    for v in (0..used.len()).filter(|&v| !used[v]) {
-        // A node of no cell carries nothing; it follows its dominant bone.
-        let bone = *bone_of_vertex[v].get_or_insert(dominant_bone(weights, &[v as u32]).0);
-        weights.set(v, bone as usize);
-    }
-    let heading = heading(ingredients.surface, skeleton);
-    let extent = |chosen: &dyn Fn(usize) -> bool| {
-        super::skin::extent(embedding, basis.rest_shape(), heading, chosen)
-    };
-    let size = extent(&|_| true);
-    let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
-    // Cells around bones that stick out hold no flesh and need no warning.
-    let flesh_in = |part: &LoosePart| part.cells.iter().any(|&c| volumes[c as usize] > 0.0);
-    let loose_parts = loose::find(basis, &pinned, tied)
-        .into_iter()
-        .map(|(cells, vertices)| {
-            let corners = |c: &u32| basis.lattice().cells()[*c as usize].corners();
-            let all: Vec<u32> = cells.iter().flat_map(corners).copied().collect();
-            let (bone, share) = dominant_bone(weights, &all);
-            let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
-            let small = extent(&in_part) <= SMALL_PART_SIZE * size;
-            let rigid = !painted || share >= DOMINANT_SHARE || small && share >= 0.5;
-            for &v in &vertices {
-                bone_of_vertex[v as usize] = Some(bone);
-                if rigid {
-                    weights.set(v as usize, bone as usize);
-                } else {
-                    skinned[v as usize] = true;
-                }
-            }
-            let near = basis.centres()[all[0] as usize];
-            LoosePart {
-                sentence: loose_sentence(skeleton, bone, rigid, cells.len(), near),
-                cells,
-                vertices,
-                bone,
-            }
-        })
-        .filter(flesh_in)
-        .collect();
-    HeldVertices {
-        bone_of_vertex,
-        skinned,
-        loose_parts,
-    }
-}
-
-/// Returns the sentence that tells the artist about a loose part near a point, and how it follows its bone.
-fn loose_sentence(skeleton: &Skeleton, bone: u32, rigid: bool, cells: usize, near: Vec3) -> String {
-    let name = &skeleton.names()[bone as usize];
-    let how = if rigid {
-        format!("it follows '{name}' rigidly")
-    } else {
-        "it follows its skin weights without flesh of its own".to_owned()
-    };
-    format!(
-        "A loose part of {cells} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \
-         '{name}', is held by no bone: {how}.",
-        near.x,
-        near.y,
-        near.z,
-        distance_to_bone(skeleton, bone, near),
-    )
-}
-
-/// Returns the bone with the largest sum of weights, and its share of all.
-fn dominant_bone(weights: &NodeField, vertices: &[u32]) -> (u32, f64) {
-    let mut sums = vec![0.0; weights.columns];
-    for &v in vertices {
-        for (s, w) in sums.iter_mut().zip(weights.row(v as usize)) {
-            *s += w;
-        }
-    }
-    let mut best = 0;
-    for (b, &s) in sums.iter().enumerate() {
-        if s > sums[best] {
-            best = b;
-        }
-    }
-    let total: f64 = sums.iter().sum();
-    (
-        best as u32,
-        if total > 0.0 { sums[best] / total } else { 1.0 },
-    )
 }

@@ -37,14 +37,17 @@ mod error;
 pub(crate) mod fixture;
 mod flesh;
 mod freed;
+mod held;
 mod joints;
 mod loose;
 mod nodal;
+mod painted;
 mod point_grid;
 mod points;
 mod recipe;
 mod settings;
 mod skin;
+mod stiffened;
 mod stored;
 mod stored_weights;
 mod tense;
@@ -67,7 +70,7 @@ pub use settings::{BodySettings, BoneTwist};
 pub(crate) use stored::StoredBody;
 pub use tense::STIFFNESS_FACTORS;
 pub(crate) use tense::check_factors;
-pub use twist::OwnTwist;
+pub use twist::{OwnTwist, TwistLoad};
 
 use crate::basis::Basis;
 use crate::elasticity::{Elements, EnclosedFlesh, Material, TwistRegion};
@@ -80,31 +83,6 @@ use crate::surface::{Heading, Surface};
 use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
-
-/// Target of the twist energy at a lattice vertex: the sum over bones of `s T(0) + T.linear y`, with T the map of the
-/// bone from rest to the pose, and s and y below.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct TwistLoad {
-    /// The lattice vertex.
-    pub vertex: u32,
-    /// The bone whose tube of flesh contains part of the vertex's function.
-    pub bone: u32,
-    /// s = `∫ κ w φ_a`, N/m, with w the flesh's weight for the bone.
-    pub sum: f64,
-    /// y = `∫ κ w φ_a x`, N, in rest coordinates.
-    pub moment: Vec3,
-}
-
-impl TwistLoad {
-    /// Returns the target of flesh that is stiffer by a factor.
-    fn scaled(&self, factor: f64) -> Self {
-        Self {
-            sum: self.sum * factor,
-            moment: self.moment * factor,
-            ..*self
-        }
-    }
-}
 
 /// Everything precomputed for one character.
 ///
@@ -408,65 +386,6 @@ impl Body {
     /// Returns a sign that no other body has while it or a weak copy of it lives.
     pub(crate) fn identity(&self) -> &Arc<()> {
         &self.identity
-    }
-
-    /// Returns the same body with another Young's modulus before paint, Pa. Twist stiffness is scaled with it.
-    ///
-    /// # Errors
-    /// A modulus that is not positive.
-    pub fn with_young(&self, young: f64) -> Result<Self, BodyError> {
-        self.with_scaled_stiffness(young / self.material.young())
-    }
-
-    /// Returns the same body with flesh and twist stiffness multiplied by a factor.
-    ///
-    /// # Errors
-    /// A factor that is not positive.
-    pub fn with_scaled_stiffness(&self, factor: f64) -> Result<Self, BodyError> {
-        let m = &self.material;
-        let material = Material::new(m.young() * factor, m.poisson(), m.density())
-            .map_err(|_| BodyError::Stiffening(factor))?;
-        Ok(Self {
-            basis: self.basis.clone(),
-            skeleton: self.skeleton.clone(),
-            material,
-            rest_includes_gravity: self.rest_includes_gravity,
-            blocks: self.blocks.with_scaled_stiffness(factor),
-            elements: self.elements.with_scaled_stiffness(factor),
-            mass: self.mass.clone(),
-            twist: self.twist.map(|k| k * factor),
-            twist_loads: self.twist_loads.iter().map(|l| l.scaled(factor)).collect(),
-            twist_regions: self
-                .twist_regions
-                .iter()
-                .map(|r| TwistRegion {
-                    stiffness: r.stiffness * factor,
-                    ..*r
-                })
-                .collect(),
-            own_twist: self.own_twist.as_ref().map(|own| own.scaled(factor)),
-            region_weights: self.region_weights.clone(),
-            cell_weights: self.cell_weights.clone(),
-            bone_of_vertex: self.bone_of_vertex.clone(),
-            skinned: self.skinned.clone(),
-            loose_parts: self.loose_parts.clone(),
-            pattern: self.pattern.clone(),
-            surface: self.surface.clone(),
-            points: self.points.clone(),
-            embedding: self.embedding.clone(),
-            skin: self.skin.clone(),
-            size: self.size,
-            flesh: self.flesh.clone(),
-            kind: self.kind,
-            anatomy: self.anatomy.clone(),
-            measured: self.measured.clone(),
-            joints: self.joints.clone(),
-            compliance: compliance::RestFactors::default(),
-            merged_pieces: self.merged_pieces,
-            identity: Arc::default(),
-            nodal: nodal::CachedNodalForm::default(),
-            recipe: self.recipe.clone(),
-        })
     }
 
     /// Returns thickness and flesh at the surface's vertices. `None`: flesh is uniform.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies of which single cells are stiffer than at ease, as around a tense muscle.
 //!
-//! The elastic stiffness of a cell is multiplied by a factor, both moduli alike, so that Poisson's ratio stays. Mass, gravity and the twist
-//! energy, which stands for the hold of bones on the flesh, stay as well. With one factor for all cells the elastic energy is that of a body of
-//! so many times its Young's modulus.
+//! The elastic stiffness of a cell is multiplied by a factor, both moduli alike, so that Poisson's ratio stays. Mass and gravity stay as well.
+//! The twist energy, which stands for the hold of bones on all flesh, is multiplied by the median of the factors: tension in fewer than half of the
+//! cells leaves it, and a factor of all cells scales it. With one factor for all cells the body is that of so many times its Young's modulus.
 
 use super::compliance::RestFactors;
 use super::nodal::CachedNodalForm;
-use super::{Body, BodyError};
+use super::{Body, BodyError, TwistLoad};
+use crate::solve::ScalarMatrix;
 use std::sync::Arc;
 
 /// Range of the factors on the stiffness of cells. Below, flesh that a lattice cuts thin folds under its own weight. Above, a cell is as good
@@ -31,6 +32,7 @@ impl Body {
 
     /// Sets the stiffness to that of the body `at_ease`, of which this is a copy, times factors that have been checked.
     pub(crate) fn set_cell_stiffness(&mut self, at_ease: &Self, factors: &[f64]) {
+        self.set_twist_stiffness(at_ease, median(factors));
         let Self {
             basis,
             blocks,
@@ -47,6 +49,46 @@ impl Body {
         self.compliance = RestFactors::default();
         self.nodal = CachedNodalForm::default();
     }
+
+    /// Sets the twist energy to that of `at_ease` times a factor.
+    fn set_twist_stiffness(&mut self, at_ease: &Self, factor: f64) {
+        let Self {
+            twist,
+            twist_loads,
+            twist_regions,
+            own_twist,
+            ..
+        } = self;
+        set_scaled(twist, &at_ease.twist, factor);
+        let scaled = |load: &TwistLoad| load.scaled(factor);
+        twist_loads.clear();
+        twist_loads.extend(at_ease.twist_loads.iter().map(scaled));
+        for (own, region) in twist_regions.iter_mut().zip(&at_ease.twist_regions) {
+            own.stiffness = region.stiffness * factor;
+        }
+        if let (Some(own), Some(other)) = (own_twist, &at_ease.own_twist) {
+            set_scaled(&mut own.matrix, &other.matrix, factor);
+            own.loads.clear();
+            own.loads.extend(other.loads.iter().map(scaled));
+        }
+    }
+}
+
+/// Sets the values of a matrix to those of one of the same pattern times a factor.
+fn set_scaled(matrix: &mut ScalarMatrix, other: &ScalarMatrix, factor: f64) {
+    for (value, other) in matrix.data_mut().iter_mut().zip(other.data()) {
+        *value = other * factor;
+    }
+}
+
+/// Returns the median of factors, the lower one of an even number; 1 without any.
+fn median(factors: &[f64]) -> f64 {
+    let mut sorted = factors.to_vec();
+    if sorted.is_empty() {
+        return 1.0;
+    }
+    let middle = (sorted.len() - 1) / 2;
+    *sorted.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// Refuses factors of another number, or out of range.

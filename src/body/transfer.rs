@@ -28,6 +28,17 @@ pub(super) struct NodeField {
 }
 
 impl NodeField {
+    /// Returns the mean of the rows of some nodes.
+    pub fn mean_row(&self, nodes: &[u32]) -> Vec<f64> {
+        let mut mean = vec![0.0; self.columns];
+        for &v in nodes {
+            for (m, x) in mean.iter_mut().zip(self.row(v as usize)) {
+                *m += x / nodes.len() as f64;
+            }
+        }
+        mean
+    }
+
     /// Returns the weighted mean of the samples' rows. `row(i, add)` calls `add(column, value)` for sample i and
     /// returns `true`, or returns `false` without a call.
     pub fn gather(

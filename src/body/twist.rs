@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Twist energy of a body: a tube of flesh around each bone resists spinning about it [capell2002, §4.6].
 
+use super::BodySettings;
 use super::cell_pairs::add_pairs;
 use super::transfer::NodeField;
-use super::{BodySettings, TwistLoad};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
@@ -68,6 +68,31 @@ fn mean_breadth(basis: &Basis, weights: &NodeField, bone: u32, head: Vec3, tail:
         total += w;
     }
     if total > 0.0 { sum / total } else { 0.0 }
+}
+
+/// Target of the twist energy at a lattice vertex: the sum over bones of `s T(0) + T.linear y`, with T the map of the
+/// bone from rest to the pose, and s and y below.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TwistLoad {
+    /// The lattice vertex.
+    pub vertex: u32,
+    /// The bone whose tube of flesh contains part of the vertex's function.
+    pub bone: u32,
+    /// s = `∫ κ w φ_a`, N/m, with w the flesh's weight for the bone.
+    pub sum: f64,
+    /// y = `∫ κ w φ_a x`, N, in rest coordinates.
+    pub moment: Vec3,
+}
+
+impl TwistLoad {
+    /// Returns the target of flesh that is stiffer by a factor.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            sum: self.sum * factor,
+            moment: self.moment * factor,
+            ..*self
+        }
+    }
 }
 
 /// Twist of the bones for which it was [set](BodySettings::twist): the part of the twist energy that acts as a load by every method.

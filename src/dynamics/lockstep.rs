@@ -215,11 +215,13 @@ pub(super) fn step_once(
 ) -> Result<(), Failure> {
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
         drive.motion.write(part.end, &mut body.moving);
-        let next = body
-            .next
-            .set(&body.body, body.settings.method, &body.moving);
-        let tensed = next.and_then(|()| body.tense(part.end));
-        tensed.map_err(|error| (k, error))?;
+        // The twist's targets are those of the stiffness at the end of the step.
+        let tensed = body.tense(part.end);
+        let next = tensed.and_then(|()| {
+            let method = body.settings.method;
+            body.next.set(&body.body, method, &body.moving)
+        });
+        next.map_err(|error| (k, error))?;
     }
     match (touching, &mut *bodies) {
         (Some(touching), [body]) => {

@@ -2,30 +2,22 @@
 //! Bindings of `thew.Body`.
 
 use super::arguments::Arguments;
-use super::arrays::{
-    WholeNumber, from_indices, from_points, read, read_floats, read_nodal, real, text,
-};
-use super::body_settings::PyBodySettings;
+use super::arrays::{from_indices, from_points, read, read_floats, read_nodal, real, text};
+use super::body_settings::build_body;
 use super::csr::{Csr, scipy_arrays};
 use super::errors::{IntoPy, run_detached, warn};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
-use super::present::{DisplayArguments, SurfaceView, posed_snapshot};
-use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use super::{elasticity, known_bodies, twist};
-use crate::body::{Body, BodyError, BodySettings};
-use crate::dynamics::{self, SimulationSettings, soft_body};
-use crate::present::{CarriedSurfaces, Presenter, Snapshot};
-use crate::progress::Progress;
-use crate::skeleton::Skeleton;
+use super::{body_parts, body_shown, elasticity, twist};
+use crate::body::Body;
+use crate::dynamics;
+use crate::present::CarriedSurfaces;
 use crate::store::{self, StoreError};
-use crate::surface::Surface;
-use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
+use pyo3::types::{PyDict, PyTuple};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,36 +46,15 @@ impl PyBody {
         Self::from_surfaces(self.1.with_body(Arc::new(body)))
     }
 
-    /// Returns the Python object of a body with its carried surfaces: the one that there is, or a new one. Shots and clips of one body have one
-    /// object, so that it is pickled once with all of them.
-    pub(super) fn shared(py: Python<'_>, surfaces: &CarriedSurfaces) -> PyResult<Py<Self>> {
-        let same = |known: &Self| known.1.is_same(surfaces);
-        match known_bodies::find(py, same) {
-            Some(body) => Ok(body),
-            None => {
-                let body = Bound::new(py, Self::from_surfaces(surfaces.clone()))?;
-                body.get().remember(&body)?;
-                Ok(body.unbind())
-            }
-        }
+    /// Returns the bytes of the body's file.
+    pub(super) fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
+        store::to_bytes(name, BODY_FILE_KIND, &self.1)
     }
 
-    /// Returns the Python object of a body with any carried surfaces.
-    pub(super) fn of_flesh(py: Python<'_>, body: &Arc<Body>) -> PyResult<Py<Self>> {
-        match known_bodies::find(py, |known| Arc::ptr_eq(&known.0, body)) {
-            Some(body) => Ok(body),
-            None => Self::shared(py, &CarriedSurfaces::from(body.clone())),
-        }
-    }
-
-    /// Makes the Python object of this body the one that [`shared`](Self::shared) returns while it lives.
-    pub(super) fn remember(&self, object: &Bound<'_, Self>) -> PyResult<()> {
-        let py = object.py();
-        if known_bodies::find(py, |known| known.1.is_same(&self.1)).is_none() {
-            let weak = PyWeakrefReference::new(object)?.unbind();
-            known_bodies::remember(weak);
-        }
-        Ok(())
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
+    pub(super) fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
+        let surfaces = store::from_bytes::<CarriedSurfaces>(name, BODY_FILE_KIND, bytes)?;
+        Ok(Self::from_surfaces(surfaces))
     }
 
     /// Borrows the carried surfaces, shared with everything that shows them.
@@ -92,24 +63,8 @@ impl PyBody {
     }
 }
 
-/// Builds a body from the arguments that are left: progress and settings, for a surface and skeleton.
-fn built(
-    py: Python<'_>,
-    given: Arguments<'_>,
-    (surface, skeleton): (&Surface, &Skeleton),
-    build: impl Fn(&BodySettings, &dyn Progress) -> Result<Body, BodyError> + Sync,
-) -> PyResult<Arc<Body>> {
-    let progress = given.progress()?;
-    given.drop_none(&["region_weights"])?;
-    let body_settings = given.settings_of::<PyBodySettings>()?;
-    let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.names())?;
-    let body = with_progress(py, progress, |progress| match dial {
-        None => build(&settings, progress).map_err(IntoPy::into_py),
-        Some(dial) => soft_body(|settings| build(settings, progress), &settings, dial)
-            .map_err(IntoPy::into_py),
-    })?;
-    Ok(Arc::new(body))
-}
+/// Kind in the header of a body's file.
+const BODY_FILE_KIND: &str = "body";
 
 #[pymethods]
 impl PyBody {
@@ -137,7 +92,7 @@ impl PyBody {
         let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
         let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
         let (lattice, material) = (&lattice.get().0, material.get().0);
-        let body = built(
+        let body = build_body(
             py,
             given,
             (&**surface, &**skeleton),
@@ -173,7 +128,7 @@ impl PyBody {
         let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
         let (former, material) = (&self.0, material.get().0);
         let parts = (&**former.surface(), &**former.skeleton());
-        let body = built(py, given, parts, |settings, progress| {
+        let body = build_body(py, given, parts, |settings, progress| {
             former.rebuilt(material, settings, progress)
         })?;
         Ok(Self::from_surfaces(body))
@@ -317,20 +272,7 @@ impl PyBody {
     /// 0 to 1. Names are "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; parts that cannot be recognised are
     /// missing.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = run_detached(py, || Ok(self.0.anatomy().parts()))?;
-        let dict = PyDict::new(py);
-        for part in found {
-            let mut patches = Array2::zeros((part.patches.len(), 4));
-            for (mut row, (centre, radius)) in patches.outer_iter_mut().zip(&part.patches) {
-                for k in 0..3 {
-                    row[k] = centre[k];
-                }
-                row[3] = *radius;
-            }
-            let arrays = (patches.into_pyarray(py), part.share.into_pyarray(py));
-            dict.set_item(part.name.name(), arrays)?;
-        }
-        Ok(dict)
+        body_parts::table(py, run_detached(py, || Ok(self.0.anatomy().parts()))?)
     }
 
     /// Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry the vertex, past
@@ -355,7 +297,8 @@ impl PyBody {
     }
 
     /// Returns the same body with the elastic stiffness of each cell of the lattice times `factors[cells]`, between 0.1 and 100: tense muscles.
-    /// `rig_stiffness` gives those of rigs. Mass and twist stay. `Simulation.set_stiffness` changes them in motion. Raises InputError.
+    /// `rig_stiffness` gives those of rigs. Mass stays, and the twist energy takes the median factor.
+    /// `Simulation.set_stiffness` changes them in motion. Raises InputError.
     fn with_cell_stiffness(&self, py: Python<'_>, factors: &Bound<'_, PyAny>) -> PyResult<Self> {
         let factors = read_floats(factors, "factors", &[None])?;
         let body = run_detached(py, || {
@@ -496,45 +439,8 @@ impl PyBody {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        const NAMES: [&str; 7] = [
-            "q",
-            "pose",
-            "max_offset",
-            "surface",
-            "elastic_joints",
-            "to",
-            "onto",
-        ];
-        let given = Arguments::new("shown", &NAMES, arguments, keywords)?;
-        let q = given.require("q", |q| read_nodal(q, "q", self.0.node_count()))?;
-        let pose = given.any("pose")?;
-        let max_offset = given.take("max_offset", real)?;
-        let surface = given.take("surface", |s| s.extract::<WholeNumber>())?;
-        let elastic_joints = given.take("elastic_joints", real)?.unwrap_or(1.0);
-        let (to, onto) = (given.any("to")?, given.any("onto")?);
-        given.finish()?;
-        let settings = SimulationSettings {
-            max_offset,
-            elastic_joints,
-            ..SimulationSettings::default()
-        };
-        settings.check().map_err(IntoPy::into_py)?;
-        let pose = pose.as_ref().map(super::arrays::read_pose).transpose()?;
-        if pose.is_none() && max_offset.is_some() {
-            return Err(super::errors::input_error(
-                "max_offset limits flesh around the skin of a pose: give the pose too",
-            ));
-        }
-        if let Some(pose) = &pose {
-            pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
-        }
-        let presenter = Presenter::new(self.1.clone());
-        let display = DisplayArguments::new(surface, to.as_ref(), onto.as_ref())?;
-        let snapshot = run_detached(py, || match &pose {
-            None => Ok(Snapshot::from_displacements(&self.0, &q)),
-            Some(pose) => posed_snapshot(&self.0, &q, pose, settings.display_settings()),
-        })?;
-        (&presenter, &snapshot).quantity_array(py, (), Presenter::positions, display)
+        let given = Arguments::new("shown", &body_shown::NAMES, arguments, keywords)?;
+        body_shown::positions(py, &self.1, given)
     }
 
     /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.
@@ -576,19 +482,3 @@ impl PyBody {
         )
     }
 }
-
-impl PyBody {
-    /// Returns the bytes of the body's file.
-    pub(super) fn to_bytes(&self, name: &Path) -> Result<Vec<u8>, StoreError> {
-        store::to_bytes(name, BODY_FILE_KIND, &self.1)
-    }
-
-    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
-    pub(super) fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
-        let surfaces = store::from_bytes::<CarriedSurfaces>(name, BODY_FILE_KIND, bytes)?;
-        Ok(Self::from_surfaces(surfaces))
-    }
-}
-
-/// Kind in the header of a body's file.
-const BODY_FILE_KIND: &str = "body";

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.BodySettings`.
 
+use super::arguments::Arguments;
 use super::arrays::{ShapedNumbers, text, weights_in};
-use super::errors::input_error;
+use super::errors::{IntoPy, input_error};
+use super::progress::with_progress;
 use super::settings::{Setting, settings_class};
 use super::twist::Twists;
-use crate::body::{BodySettings, CharacterKind};
+use crate::body::{Body, BodyError, BodySettings, CharacterKind};
+use crate::dynamics::soft_body;
+use crate::progress::Progress;
+use crate::skeleton::Skeleton;
+use crate::surface::Surface;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
 
 settings_class! {
     /// Settings of a body, which never change: BodySettings(softness=0.5, kind="toon", ...). Each is a keyword here and a property.
@@ -92,4 +99,23 @@ fn parse_kind(name: &str) -> PyResult<CharacterKind> {
             .join(", ");
         input_error(format!("kind must be one of {names}, not \"{name}\""))
     })
+}
+
+/// Builds a body from the arguments that are left: progress and settings, for a surface and skeleton.
+pub(super) fn build_body(
+    py: Python<'_>,
+    given: Arguments<'_>,
+    (surface, skeleton): (&Surface, &Skeleton),
+    build: impl Fn(&BodySettings, &dyn Progress) -> Result<Body, BodyError> + Sync,
+) -> PyResult<Arc<Body>> {
+    let progress = given.progress()?;
+    given.drop_none(&["region_weights"])?;
+    let body_settings = given.settings_of::<PyBodySettings>()?;
+    let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.names())?;
+    let body = with_progress(py, progress, |progress| match dial {
+        None => build(&settings, progress).map_err(IntoPy::into_py),
+        Some(dial) => soft_body(|settings| build(settings, progress), &settings, dial)
+            .map_err(IntoPy::into_py),
+    })?;
+    Ok(Arc::new(body))
 }

@@ -25,8 +25,8 @@ const _: () = assert!(DynamicBoneSettings::FIRMNESS == 8.0);
 /// - `bones`: names or numbers.
 /// - `firmness`: factor on the stiffness of the flesh around them, 0.1 to 100.
 /// - `limit`: largest turn of a bone against the one above beyond the animated one, radians. None: no limit.
-/// - `rigs`, `controls[f,r]`, `preroll`, `cyclic`, `contact`, `colliders`, `restarts`, `pins`: as in `simulate`. In a cycle the poses are those of
-///   the state that repeats.
+/// - `rigs`, `controls[f,r]`, `preroll`, `cyclic`, `contact`, `colliders`, `restarts`, `pins`, `fields`, `gravities`, `stiffness`, `softness`: as in
+///   `simulate`. In a cycle the poses are those of the state that repeats.
 /// - `settings` and further keywords: a `SimulationSettings`, and settings by name.
 ///
 /// Raises InputError: an unknown bone, bones without another one to hang on, the methods "modal", "blended", "blended_printed" and
@@ -35,7 +35,8 @@ const _: () = assert!(DynamicBoneSettings::FIRMNESS == 8.0);
 #[pyo3(
     signature = (*arguments, **keywords),
     text_signature = "(body, poses, fps, bones, firmness=8.0, limit=None, progress=None, *, rigs=None, controls=None, preroll=0, \
-        cyclic=False, contact=None, colliders=None, restarts=None, pins=None, settings=None, **keywords)"
+        cyclic=False, contact=None, colliders=None, restarts=None, pins=None, fields=None, gravities=None, stiffness=None, \
+        softness=None, settings=None, **keywords)"
 )]
 pub(super) fn follow_bones<'py>(
     py: Python<'py>,

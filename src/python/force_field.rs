@@ -61,7 +61,7 @@ fn read_choice<T: Copy>(
 }
 
 /// Reads one number or one per frame, finite or infinite.
-fn read_track(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+pub(super) fn read_track(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
     if object.len().is_err() {
         return Ok(vec![real(object)?]);
     }
@@ -381,6 +381,17 @@ pub(super) fn take_tracks<'py>(
     given: &Arguments<'py>,
     body: &PyBody,
 ) -> PyResult<Tracks> {
+    let common = take_common_tracks(py, given)?;
+    let softness = given.take("softness", |s| read_track(s, "softness"))?;
+    let stiffness = given.take("stiffness", |s| read_track(s, "stiffness"))?;
+    Ok(Tracks {
+        stiffness: stiffness_factors(py, body, softness, stiffness)?,
+        ..common
+    })
+}
+
+/// Takes those tracks from the arguments of a call that act on any body: `fields`, `gravities`, and a `gravity` that has one entry per frame.
+pub(super) fn take_common_tracks<'py>(py: Python<'py>, given: &Arguments<'py>) -> PyResult<Tracks> {
     let fields = given.take("fields", List::from_object)?;
     let fields = fields.map(read_fields).transpose()?.unwrap_or_default();
     let mut gravity = given.take("gravities", |g| read_finite_points(g, "gravities"))?;
@@ -402,21 +413,28 @@ pub(super) fn take_tracks<'py>(
             given.put("gravity", object)?;
         }
     }
-    let softness = given.take("softness", |s| read_track(s, "softness"))?;
-    let stiffness = given.take("stiffness", |s| read_track(s, "stiffness"))?;
-    let stiffness = match softness {
+    Ok(Tracks {
+        fields,
+        gravity: gravity.unwrap_or_default(),
+        stiffness: Vec::new(),
+    })
+}
+
+/// Returns the factors on the stiffness of a body's flesh of dials, or as given; none if all are 1.
+pub(super) fn stiffness_factors(
+    py: Python<'_>,
+    body: &PyBody,
+    softness: Option<Vec<f64>>,
+    stiffness: Option<Vec<f64>>,
+) -> PyResult<Vec<f64>> {
+    let mut factors = match softness {
         Some(dials) => run_detached(py, || {
             softness_factors(&body.0, &dials).map_err(IntoPy::into_py)
         })?,
         None => stiffness.unwrap_or_default(),
     };
-    let mut tracks = Tracks {
-        fields,
-        gravity: gravity.unwrap_or_default(),
-        stiffness,
-    };
-    if tracks.stiffness.iter().all(|factor| *factor == 1.0) {
-        tracks.stiffness.clear();
+    if factors.iter().all(|factor| *factor == 1.0) {
+        factors.clear();
     }
-    Ok(tracks)
+    Ok(factors)
 }

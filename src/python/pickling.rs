@@ -8,6 +8,7 @@ use super::body::PyBody;
 use super::clip::PyClip;
 use super::collider::PyCollider;
 use super::errors::{IntoPy, input_error, run_detached};
+use super::force_field::PyForceField;
 use super::lattice::PyLattice;
 use super::modal::PyModes;
 use super::shell::PyShell;
@@ -16,6 +17,7 @@ use super::spacetime::PySpacetime;
 use super::tets::PyTetMesh;
 use crate::clip::Clip;
 use crate::contact::Collider;
+use crate::force_fields::ForceField;
 use crate::lattice::Lattice;
 use crate::modal::Modes;
 use crate::shell::Shell;
@@ -35,6 +37,7 @@ const LATTICE_KIND: &str = "lattice";
 const TETS_KIND: &str = "tets";
 const SHELL_KIND: &str = "shell";
 const COLLIDER_KIND: &str = "collider";
+const FIELD_KIND: &str = "force-field";
 
 /// Name of the class, bytes, and the body beside them.
 type Parts<'py> = (&'static str, Bound<'py, PyBytes>, Option<Py<PyBody>>);
@@ -100,6 +103,11 @@ pub(super) fn pickle_parts<'py>(thing: &Bound<'py, PyAny>) -> PyResult<Parts<'py
         let collider: &Collider = &collider.get().0;
         let bytes = || store::to_bytes(&name, COLLIDER_KIND, collider);
         return written("Collider", &bytes, None);
+    }
+    if let Ok(field) = thing.cast::<PyForceField>() {
+        let field: &ForceField = &field.get().0;
+        let bytes = || store::to_bytes(&name, FIELD_KIND, field);
+        return written("ForceField", &bytes, None);
     }
     Err(PyTypeError::new_err(format!(
         "a {} has no bytes to be pickled",
@@ -167,6 +175,11 @@ pub(super) fn restore_pickled(
         "Collider" => {
             let collider = read(py, || store::from_bytes(&name, COLLIDER_KIND, bytes))?;
             PyCollider(Arc::new(collider)).into_py_any(py)
+        }
+        "ForceField" => {
+            let field: ForceField = read(py, || store::from_bytes(&name, FIELD_KIND, bytes))?;
+            field.check().map_err(|e| input_error(e.to_string()))?;
+            PyForceField(field).into_py_any(py)
         }
         _ => Err(input_error(format!(
             "there is no pickled thew.{class}: it is of another version of Thew, or damaged"

@@ -6,12 +6,14 @@ use super::arrays::List;
 use super::clip::PyClip;
 use super::collider;
 use super::errors::{IntoPy, input_error};
+use super::force_field::{read_track, stiffness_factors, take_common_tracks};
 use super::pins::read_tracks;
 use super::progress::with_progress;
 use super::scene::{check_count, read_bodies, read_contacts, read_each};
 use super::shot::{PyShot, add_rigs, read_clip_settings, read_frames, shot_from_poses};
-use crate::clip::{Clip, FrameForces};
+use crate::clip::{Clip, ClipSettings, FrameForces};
 use crate::contact::Contact;
+use crate::dynamics::Tracks;
 use crate::shot::Shot;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -25,6 +27,8 @@ use std::sync::Arc;
 /// - `colliders`: `Collider`s that all bodies touch.
 /// - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
 /// - `pins`: of each body a list of `PinTrack`s, or None.
+/// - `fields`: `ForceField`s that accelerate the flesh of all bodies; `gravity` of one or `[f,3]`: as in `simulate`.
+/// - `stiffness`, `softness`: of each body `[f]` as in `simulate`, or None.
 /// - `preroll`, `cyclic`, `restarts`, `settings` and further keywords: as in `simulate`. In a loop all bodies end in their first poses, moved alike,
 ///   or none does.
 /// - `names`: name of each body, for `Clip.body_names`.
@@ -35,7 +39,8 @@ use std::sync::Arc;
 #[pyo3(
     signature = (*arguments, **keywords),
     text_signature = "(bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, \
-        progress=None, *, cyclic=False, names=None, restarts=None, pins=None, settings=None, **keywords)"
+        progress=None, *, cyclic=False, names=None, restarts=None, pins=None, fields=None, gravities=None, stiffness=None, \
+        softness=None, settings=None, **keywords)"
 )]
 pub(super) fn simulate_scene(
     py: Python<'_>,
@@ -73,16 +78,39 @@ pub(super) fn simulate_scene(
     let pins = read_each("pins", pins, count, |list, _| {
         read_tracks(list.extract::<List<_>>()?)
     })?;
-    let settings = read_clip_settings(given, Arc::default())?;
+    let common = take_common_tracks(py, &given)?;
+    let each = |name: &'static str| -> PyResult<Vec<Option<Vec<f64>>>> {
+        read_each(
+            name,
+            given.take(name, List::from_object)?,
+            count,
+            read_track,
+        )
+    };
+    let (softness, stiffness) = (each("softness")?, each("stiffness")?);
+    let settings = read_clip_settings(given, Arc::new(common))?;
     let motions = poses
         .0
         .iter()
         .zip(contacts)
-        .zip(rigs.into_iter().zip(controls));
+        .zip(rigs.into_iter().zip(controls))
+        .zip(softness.into_iter().zip(stiffness));
     let mut shots = Vec::with_capacity(count);
-    for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(motions).enumerate()
+    for (k, (body, (((poses, contact), (rigs, controls)), (softness, stiffness)))) in
+        bodies.iter().zip(motions).enumerate()
     {
-        let shot = shot_from_poses(py, body, poses, settings.clone());
+        let shot = stiffness_factors(py, body, softness, stiffness).and_then(|stiffness| {
+            let tracks = Tracks {
+                stiffness,
+                ..Tracks::clone(&settings.tracks)
+            };
+            let settings = ClipSettings {
+                tracks: Arc::new(tracks),
+                ..settings.clone()
+            };
+            settings.check().map_err(IntoPy::into_py)?;
+            shot_from_poses(py, body, poses, settings)
+        });
         let shot = shot.and_then(|shot| add_rigs(shot, rigs, controls.as_ref()));
         let shot = shot.and_then(|shot| {
             let shot = shot.restarts(restarts.clone());

@@ -84,3 +84,12 @@ def holders() -> list[bpy.types.Object]:
 def digest(path: Path) -> str:
     """Returns a hash of a file's content and its time of change."""
     return hashlib.blake2b(path.read_bytes()).hexdigest() + str(path.stat().st_mtime_ns)
+
+
+def change(library, edit) -> None:
+    """Changes the character of a library in its own file by `edit(mesh, armature)`, then opens the shot again."""
+    shot = bpy.data.filepath
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    edit(local("Body"), local("Rig"))
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=shot)

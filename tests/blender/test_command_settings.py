@@ -76,6 +76,17 @@ def test_command_reports_influence(saved_file, tmp_path, capsys):
     np.testing.assert_allclose(moved[1], 0.5 * moved[0], atol=1e-6)
 
 
+def test_command_look_refused_by_disk(saved_file, tmp_path, capsys):
+    """A look that the disk does not take is a sentence; the .blend beside it is whole, and no part of the look stays."""
+    out = tmp_path / "full.blend"
+    out.with_suffix(".look.npz").mkdir()
+    assert run(saved_file, "--object", "Body", "--frames", 1, 4, "--look", "--out", out) == 1
+    said = capsys.readouterr()
+    assert "full.look.npz" in said.out + said.err and "has been saved" in said.out + said.err
+    assert "Traceback" not in said.err
+    assert out.exists() and not [*tmp_path.glob(".*")]
+
+
 @pytest.mark.parametrize("words", [(), ("--finish",)])
 def test_command_look_of_rider(saved_file, tmp_path, words, capsys):
     """A rider's look is that of its body, and a finished bake has a look too."""

@@ -50,6 +50,17 @@ def test_still_bones_stay(body):
     np.testing.assert_allclose(thew.follow_bones(body, poses, 24.0, ["lower"]), poses, atol=1e-8)
 
 
+def test_fields_blow_bones(body):
+    """Wind turns the freed bone, as gravity of its direction does; without it nothing moves."""
+    poses = np.tile(np.eye(4), (8, 2, 1, 1))
+    wind = thew.ForceField("wind", 9.81, [[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
+    still = {"gravity": (0.0, 0.0, 0.0)}
+    blown = thew.follow_bones(body, poses, 24.0, ["lower"], fields=[wind], **still)
+    assert np.abs(blown - poses).max() > 1e-4
+    heavy = thew.follow_bones(body, poses, 24.0, ["lower"], gravities=np.tile([9.81, 0.0, 0.0], (8, 1)), **still)
+    assert np.abs(heavy - blown).max() < 0.5 * np.abs(blown - poses).max()
+
+
 def swaying(frames, times=1):
     """The whole arm turns about y to and fro, and ends as it begins."""
     angles = 0.4 * np.sin(2.0 * np.pi * times * np.arange(frames) / (frames - 1))

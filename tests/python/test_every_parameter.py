@@ -294,6 +294,8 @@ def objects(tmp_path_factory):
     }
     of_call = {
         ("simulate_scene", "poses"): poses[None],
+        ("simulate_scene", "stiffness"): [[1.0]],
+        ("simulate_scene", "softness"): [[0.5]],
         ("extend_scene", "poses"): poses[None],
         ("Scene.reset", "poses"): poses[:1],
         ("Scene.advance", "poses"): poses[:1],

@@ -207,7 +207,6 @@ def unpicklable_objects(arm):
         "of the same body": thew.Scene([arm.body]),
         "a thew.Contacts": simulation.contacts(),
         "a thew.Pin is": simulation.pins()[0],
-        "a thew.ForceField": thew.ForceField("drag"),
         "a thew.Equilibrium": thew.Equilibrium(arm.body),
         "a thew.ModalSimulation": thew.ModalSimulation(modes, 0.01),
         "a thew.Deformer": thew.Deformer(modes, bar.vertices),

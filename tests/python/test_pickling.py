@@ -70,6 +70,7 @@ def stored_objects(arm):
         "Body": arm.body.with_cell_stiffness(np.linspace(1.0, 2.0, len(arm.lattice.cells))),
         "Clip": shot.simulate(),
         "Collider": thew.Collider(thew.Surface(*shapes.box()), np.tile(np.eye(4), (2, 1, 1)), 0.3, 0.01),
+        "ForceField": thew.ForceField("turbulence", [1.0, 2.0], aside(2), name="Gale", seed=3, max_radius=2.0),
         "Lattice": arm.lattice,
         "Modes": thew.modes(bar, 3, thew.Material(), fixed=[0, 1, 2, 3]),
         "Modes of flesh": thew.modes(arm.body, 3, fixed=[arm.body.node_count - 1]),
@@ -105,6 +106,14 @@ def fingerprint(thing):
             found.update(repr((thing.notes, thing.body_names, thing.warnings, thing.settings)).encode())
         case "Collider":
             found.update(repr((thing, thing.friction, thing.thickness, thing.entries)).encode())
+        case "ForceField":
+            add(
+                thing.accelerations(np.arange(12.0).reshape(4, 3), frame=1),
+                thing.strength,
+                thing.matrices,
+                thing.max_radius,
+            )
+            found.update(repr((thing, thing.kind, thing.name, thing.seed)).encode())
         case "Lattice":
             add(thing.vertices, thing.used_bones, *thing.bone_edges, thing.bone_of_vertex)
             found.update(repr((thing.cells, thing.notes, thing.mirror_plane and thing.mirror_plane[1])).encode())

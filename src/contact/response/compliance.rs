@@ -12,18 +12,20 @@ pub(crate) trait FlexibleBody {
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
 }
 
-/// Largest number of nodes whose columns are computed together: a solve holds three copies of them, of 72 bytes a node and free node each.
-const NODES_AT_ONCE: usize = 64;
+/// Largest number of nodes whose columns are computed together. A solve holds four copies of them, of 72 bytes a node and free node each; of 64 nodes these
+/// are the largest memory of a body in contact, and no faster.
+const NODES_AT_ONCE: usize = 16;
 
-/// Columns of A⁻¹ at some nodes of one body; nodes can be added.
+/// W, the part of A⁻¹ between some nodes of one body; nodes can be added.
+///
+/// Of the columns of a node only the rows of the nodes up to it are kept, which is all of the symmetric W: a few megabytes become one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComplianceColumns {
     /// Free nodes, in the order of their addition; and the position of each free node in that list.
     nodes: Vec<u32>,
     places: Vec<u32>,
-    /// Whole columns of A⁻¹ at these nodes.
+    /// The three columns of each node, `[3 (place + 1)]` each.
     columns: Vec<f64>,
-    height: usize,
 }
 
 impl ComplianceColumns {
@@ -45,7 +47,6 @@ impl ComplianceColumns {
     /// Adds further nodes, at the present state of the flesh.
     pub fn add_nodes(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn FlexibleBody) {
         self.places.resize(free, Self::UNLISTED_NODE);
-        self.height = 3 * free;
         let known = self.nodes.len();
         for &node in nodes {
             let place = &mut self.places[node as usize];
@@ -54,15 +55,21 @@ impl ComplianceColumns {
                 self.nodes.push(node);
             }
         }
-        for nodes in self.nodes[known..].chunks(NODES_AT_ONCE) {
-            let new = flesh.columns(nodes);
-            let new = new.as_slice();
-            if self.columns.capacity() - self.columns.len() < new.len() {
-                // A quarter in reserve: these are by far the largest numbers of a body in contact.
-                self.columns
-                    .reserve_exact(new.len().max(self.columns.len() / 4));
+        self.columns
+            .reserve_exact(column_start(self.nodes.len()) - self.columns.len());
+        let mut place = known;
+        for new in self.nodes[known..].chunks(NODES_AT_ONCE) {
+            let columns = flesh.columns(new);
+            for j in 0..new.len() {
+                for column in columns.column_iter().skip(3 * j).take(3) {
+                    let column = column.as_slice();
+                    for &node in &self.nodes[..=place] {
+                        let row = 3 * node as usize;
+                        self.columns.extend_from_slice(&column[row..row + 3]);
+                    }
+                }
+                place += 1;
             }
-            self.columns.extend(new);
         }
     }
 
@@ -78,15 +85,17 @@ impl ComplianceColumns {
     pub fn gather_matrix(&self, places: &[u32], matrix: &mut Vec<f64>) {
         let count = 3 * places.len();
         matrix.clear();
+        matrix.reserve_exact(count * count);
         matrix.resize(count * count, 0.0);
-        for (j, &first) in places.iter().enumerate() {
+        for (j, &later) in places.iter().enumerate() {
+            let (start, height) = (column_start(later as usize), 3 * (later as usize + 1));
             for k in 0..3 {
-                let column = &self.columns[(3 * first as usize + k) * self.height..][..self.height];
-                // Each column was computed with the A of its time. Where two differ a little, the older one counts for both.
-                for (i, &later) in places.iter().enumerate().skip(j) {
-                    let node = self.nodes[later as usize] as usize;
-                    let from = if i == j { k } else { 0 };
-                    for (l, &value) in (from..3).zip(&column[3 * node + from..3 * node + 3]) {
+                let column = &self.columns[start + k * height..][..height];
+                // Each column was computed with the A of its time. Where two differ a little, the newer one counts for both.
+                for (i, &former) in places[..=j].iter().enumerate() {
+                    let former = 3 * former as usize;
+                    let end = if i == j { k + 1 } else { 3 };
+                    for (l, &value) in column[former..former + end].iter().enumerate() {
                         matrix[(3 * j + k) * count + 3 * i + l] = value;
                         matrix[(3 * i + l) * count + 3 * j + k] = value;
                     }
@@ -99,4 +108,9 @@ impl ComplianceColumns {
     pub fn node_index(&self, node: u32) -> usize {
         self.places.get(node as usize).map_or(0, |&p| p as usize)
     }
+}
+
+/// Returns the index of the first value of the node at a place.
+fn column_start(place: usize) -> usize {
+    9 * (place * (place + 1) / 2)
 }

@@ -64,34 +64,65 @@ pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
         .iter()
         .map(|b| BodyPath::new(b, drift, ends))
         .collect();
-    let mut candidates = find_near_points(bodies, &paths);
-    let own = |c: &ContactCandidate| bodies[c.body as usize].from.skin.cell_of(c.proxy);
-    let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
-    for candidate in &candidates {
-        cells[candidate.body as usize].push(own(candidate));
-        cells[candidate.other as usize].push(candidate.cell);
+    let mut near = find_near_points(bodies, &paths);
+    let own = |body: usize, point: &NearPoint| bodies[body].from.skin.cell_of(point.proxy);
+    let mut reached: Vec<Vec<bool>> = paths.iter().map(|p| vec![false; p.cells.len()]).collect();
+    for NearPoints {
+        body,
+        other,
+        points,
+    } in &near
+    {
+        for point in points {
+            reached[*body][own(*body, point) as usize] = true;
+            reached[*other][point.cell as usize] = true;
+        }
     }
+    let numbers = |reached: &Vec<bool>| {
+        (0u32..)
+            .zip(reached)
+            .filter(|(_, r)| **r)
+            .map(|(c, _)| c)
+            .collect()
+    };
+    let cells: Vec<Vec<u32>> = reached.iter().map(numbers).collect();
     let warped = bodies.iter().zip(&paths).zip(&cells);
     let warped: Vec<WarpedLattice> = warped
         .map(|((b, p), c)| WarpedLattice::new(b, p, c))
         .collect();
     // Test the point alone, then the whole cell that embeds it.
-    let parted = |candidate: &ContactCandidate| {
-        let (body, into) = (candidate.body as usize, &warped[candidate.other as usize]);
-        let point = &paths[body].points[candidate.proxy as usize];
+    let is_parted = |body: usize, other: usize, near: &NearPoint| {
+        let into = &warped[other];
+        let point = &paths[body].points[near.proxy as usize];
         let lattice = bodies[body].from.skin.body().lattice().cells();
-        let corners = lattice[own(candidate) as usize].corners().iter();
+        let corners = lattice[own(body, near) as usize].corners().iter();
         let corners = corners.map(|&a| &warped[body].nodes[a as usize]);
-        into.are_beyond_face(candidate.cell, std::iter::once(point))
-            || into.are_beyond_face(candidate.cell, corners)
+        into.are_beyond_face(near.cell, std::iter::once(point))
+            || into.are_beyond_face(near.cell, corners)
     };
-    let parted: Vec<bool> = candidates
-        .par_iter()
-        .with_min_len(MIN_TASK_CANDIDATES)
-        .map(parted)
-        .collect();
-    let mut parted = parted.into_iter();
-    candidates.retain(|_| !parted.next().unwrap_or(false));
+    near.par_iter_mut().for_each(|near| {
+        let tested = near.points.par_iter().with_min_len(MIN_TASK_CANDIDATES);
+        let parted: Vec<bool> = tested
+            .map(|point| is_parted(near.body, near.other, point))
+            .collect();
+        let mut parted = parted.into_iter();
+        near.points.retain(|_| !parted.next().unwrap_or(false));
+        near.points.shrink_to_fit();
+    });
+    let mut candidates = Vec::with_capacity(near.iter().map(|near| near.points.len()).sum());
+    for NearPoints {
+        body,
+        other,
+        points,
+    } in near
+    {
+        candidates.extend(points.iter().map(|point| ContactCandidate {
+            body: body as u32,
+            proxy: point.proxy,
+            other: other as u32,
+            cell: point.cell,
+        }));
+    }
     candidates.sort_unstable();
     FrameCandidates {
         candidates,
@@ -101,7 +132,7 @@ pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
 
 /// Finds the points whose boxes meet cells, except neighbours of their own cell and cells beside which it lies as at rest. Boxes of clusters of cells
 /// are compared first.
-fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<ContactCandidate> {
+fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<NearPoints> {
     let trees = bodies.iter().zip(paths).map(|(body, path)| {
         let clusters = body.from.skin.clusters().iter();
         let clusters =
@@ -109,7 +140,7 @@ fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<ContactCand
         aabb::hierarchy(clusters)
     });
     let trees: Vec<Bvh> = trees.collect();
-    let mut candidates = Vec::new();
+    let mut near = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
         let (skin, path) = (body.from.skin, &paths[i]);
         let moved = body.itself.then(|| RelativeMotion::new(skin, path));
@@ -125,12 +156,29 @@ fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<ContactCand
                 moved: moved.as_ref().filter(|_| i == j),
             };
             let tasks = skin.clusters().par_chunks(CLUSTERS_PER_TASK);
-            let found = tasks.map(|clusters| pair.candidates(clusters));
-            let found: Vec<Vec<ContactCandidate>> = found.collect();
-            candidates.extend(found.into_iter().flatten());
+            let found = tasks.map(|clusters| NearPoints {
+                body: i,
+                other: j,
+                points: pair.near_points(clusters),
+            });
+            near.par_extend(found);
         }
     }
-    candidates
+    near
+}
+
+/// Points of one body near cells of another, or of its own, as one task finds them. Of a body at rest these are millions: they stay with their task
+/// until most are dropped.
+struct NearPoints {
+    body: usize,
+    other: usize,
+    points: Vec<NearPoint>,
+}
+
+/// A point of one body near a cell of another.
+struct NearPoint {
+    proxy: u32,
+    cell: u32,
 }
 
 /// Points of one body and cells of another, or of its own.
@@ -145,8 +193,8 @@ struct BodyPair<'a> {
 }
 
 impl BodyPair<'_> {
-    /// Finds candidates among the points of some clusters of cells.
-    fn candidates(&self, clusters: &[Vec<u32>]) -> Vec<ContactCandidate> {
+    /// Finds the points in some clusters of cells that are near the other's cells.
+    fn near_points(&self, clusters: &[Vec<u32>]) -> Vec<NearPoint> {
         let ((body, other), (path, into_path)) = (self.numbers, self.paths);
         let skin = self.skins.0;
         let mut found = Vec::new();
@@ -176,12 +224,7 @@ impl BodyPair<'_> {
                     let bounds = aabb::bounds(path.points[proxy as usize]);
                     for (into, around, known) in &mut beside {
                         if boxes_meet(around, &bounds) && *known.get_or_insert_with(|| has(*into)) {
-                            found.push(ContactCandidate {
-                                body: body as u32,
-                                proxy,
-                                other: other as u32,
-                                cell: *into,
-                            });
+                            found.push(NearPoint { proxy, cell: *into });
                         }
                     }
                 }

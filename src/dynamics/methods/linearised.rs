@@ -90,7 +90,7 @@ impl Stepper for LinearisedStepper {
     }
 
     fn follow_stiffness(&mut self, body: &Body) {
-        self.system.cells.copy_stiffness(body.elements());
+        self.system.copy_stiffness(body);
     }
 
     fn split_step(&mut self) -> Option<&mut dyn SplitStep> {

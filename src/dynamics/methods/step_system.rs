@@ -24,7 +24,8 @@ use crate::body::Body;
 use crate::dynamics::{SimulationError, Solver};
 use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
 use crate::solve::{
-    Assembly, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, ScalarTerm,
+    Assembly, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, ScalarMatrix,
+    ScalarTerm, SparseCholesky,
 };
 use std::sync::Arc;
 
@@ -33,9 +34,10 @@ pub(super) struct StepSystem {
     pub cells: CellPatches,
     /// Body whose stiffness decides between iterations and factoring, where that of the flesh varies; `None`: the flesh's own.
     pub at_ease: Option<Arc<Body>>,
-    /// Values of `m M + (1 + k) Mt` in the solver, and m and k.
+    /// Values of `m M + (1 + k) Mt` in the solver, and m and k; whether the twist has changed since.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
+    other_twist: bool,
     /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
     /// True if the cheaper of iterations and factoring is chosen whenever the scales change.
@@ -74,6 +76,7 @@ impl StepSystem {
             at_ease: None,
             base: vec![0.0; inverse.matrix().values().len()],
             scales: None,
+            other_twist: false,
             flight: free.clone(),
             automatic: solver == Solver::Automatic && !space.has_few_nodes(),
             gradient: vec![Vec3::zeros(); space.elements.node_count()],
@@ -81,8 +84,14 @@ impl StepSystem {
         }
     }
 
+    /// Takes over the stiffness of the body, whose functions are those of the system.
+    pub fn copy_stiffness(&mut self, body: &Body) {
+        self.cells.copy_stiffness(body.elements());
+        self.other_twist = true;
+    }
+
     /// Assembles the matrix that all steps with these scales share, and decides whether iterations cost less than its factorisation.
-    /// The decision depends on the body and the scales alone, so that every step is reproducible.
+    /// The decision depends on the body at ease and the scales alone, so that every step is reproducible.
     fn assemble_base(
         &mut self,
         space: &StepSpace,
@@ -91,15 +100,22 @@ impl StepSystem {
     ) {
         let pattern = space.pattern;
         let matrix = solver.matrix();
-        matrix.clear();
-        let mut assembly = Assembly::new(pattern, matrix);
-        assembly.scaled_by(mass).add_scalars(space.mass);
-        let both = &mut assembly.scaled_by(1.0 + damping);
-        both.add_scalars(space.twist);
+        let set_scalars = |matrix: &mut SparseCholesky, twist: &ScalarMatrix| {
+            matrix.clear();
+            let mut assembly = Assembly::new(pattern, matrix);
+            assembly.scaled_by(mass).add_scalars(space.mass);
+            assembly.scaled_by(1.0 + damping).add_scalars(twist);
+        };
+        set_scalars(matrix, space.twist);
         self.base.copy_from_slice(matrix.values());
+        let decided = self.scales == Some((mass, damping));
         self.scales = Some((mass, damping));
-        if !self.automatic {
+        self.other_twist = false;
+        if !self.automatic || decided {
             return;
+        }
+        if let Some(at_ease) = &self.at_ease {
+            set_scalars(matrix, at_ease.twist_matrix());
         }
         // The matrix at rest, loaded by the weight of all flesh.
         let still = vec![Vec3::zeros(); space.elements.node_count()];
@@ -139,7 +155,7 @@ impl StepSystem {
         scales: (f64, f64),
     ) -> Result<(), SimulationError> {
         let (pattern, (mass, damping)) = (space.pattern, scales);
-        if self.scales != Some(scales) {
+        if self.scales != Some(scales) || self.other_twist {
             self.assemble_base(space, solver, scales);
         }
         let at = Configuration {

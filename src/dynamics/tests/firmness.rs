@@ -14,7 +14,7 @@ const METHODS: [Method; 6] = [
     Method::NeoHookean,
 ];
 
-/// A bar whose lower end is held as a whole, so that no twist energy helps.
+/// A bar whose lower end is held as a whole, without twist energy.
 fn clamped_bar() -> BarOptions {
     BarOptions {
         cells_along: 6,
@@ -91,6 +91,59 @@ fn uniform_factor_equals_young() {
             assert!(apart < 1e-9 * SIZE, "{} {apart:e}", method.name());
             assert!(max_difference(&positions(&led), &positions(&soft)) > 1e-3);
         }
+    }
+}
+
+/// With bones the twist energy goes along with one factor for all cells: flesh whose factor is led there moves as the firm body does, and rests where
+/// that rests. A factor of few cells leaves the twist.
+#[test]
+fn common_factor_scales_twist() {
+    let body = BarOptions {
+        settings: BodySettings {
+            rest_includes_gravity: false,
+            ..BodySettings::default()
+        },
+        ..BarOptions::default()
+    }
+    .build();
+    assert!(body.twist_matrix().data().iter().any(|k| *k != 0.0));
+    let firm = Arc::new(body.with_young(2.5 * body.material().young()).unwrap());
+    let cells = cell_count(&body);
+    for method in METHODS {
+        let positions = |sim: &Simulation| sim.lattice_positions().to_vec();
+        let at_once = play(&body, method, 0..4, |_| Some(vec![2.5; cells]));
+        let plain = play(&firm, method, 0..4, |_| None);
+        let apart = max_difference(&positions(&at_once), &positions(&plain));
+        assert!(apart < 1e-9 * SIZE, "{} {apart:e}", method.name());
+        // Led there within a frame, then at rest for two seconds.
+        let settled = |body: &Arc<Body>, factor: f64| {
+            let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+            sim.reset(&rest_pose(), true, None).unwrap();
+            let start = sim.lattice_positions().to_vec();
+            for _ in 0..48 {
+                sim.set_stiffness(Some(&vec![factor; cells])).unwrap();
+                sim.advance(&rest_pose(), 1.0 / 24.0, None, None).unwrap();
+            }
+            (start, sim.lattice_positions().to_vec())
+        };
+        let ((soft, led), (_, own)) = (settled(&body, 2.5), settled(&firm, 1.0));
+        let way = max_difference(&soft, &own);
+        let apart = max_difference(&led, &own);
+        // What still swings after two seconds.
+        assert!(apart < 0.01 * way, "{} {apart:e} {way:e}", method.name());
+    }
+    let mut few = vec![1.0; cells];
+    few[..cells / 3].fill(9.0);
+    let local = body.with_cell_stiffness(&few).unwrap();
+    assert_eq!(local.twist_matrix().data(), body.twist_matrix().data());
+    assert_eq!(local.twist_loads(), body.twist_loads());
+    let firmer = body.with_cell_stiffness(&vec![2.5; cells]).unwrap();
+    for (own, other) in firmer.twist_loads().iter().zip(firm.twist_loads()) {
+        approx::assert_relative_eq!(own.sum, other.sum, max_relative = 1e-12);
+    }
+    let regions = firmer.twist_regions().iter().zip(firm.twist_regions());
+    for (own, other) in regions {
+        approx::assert_relative_eq!(own.stiffness, other.stiffness, max_relative = 1e-12);
     }
 }
 

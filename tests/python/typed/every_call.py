@@ -297,7 +297,9 @@ CALLS: dict[str, Call] = {
     "Simulation.pins": lambda s: s.Simulation.pins(),
     "Simulation.point_position": lambda s: s.Simulation.point_position(0),
     "belt": lambda s: thew.belt(s.Body, "upper", s.pose[None], 0.5, girth=0.9, strengths=[1.0]),
-    "follow_bones": lambda s: thew.follow_bones(s.Body, s.poses, 24.0, ["lower"], limit=0.5, method="warped"),
+    "follow_bones": lambda s: thew.follow_bones(
+        s.Body, s.poses, 24.0, ["lower"], limit=0.5, fields=[thew.ForceField("drag")], softness=[0.5], method="warped"
+    ),
     "independent_vertices": lambda s: thew.independent_vertices(s.Body, [0, 1, 2], most=2),
     "Scene.pin": lambda s: s.Scene.pin(0, 2, strength=0.5),
     "Scene.move_pin": lambda s: s.Scene.move_pin(0, 0, [0.0, 0.0, 0.0], 0.0),
@@ -406,7 +408,9 @@ CALLS: dict[str, Call] = {
     "Scene.inverted_cells": lambda s: s.Scene.inverted_cells(1),
     "Scene.state": lambda s: s.Scene.state(),
     "Scene.restore": lambda s: s.Scene.restore(s.Scene.state()),
-    "simulate_scene": lambda s: thew.simulate_scene([s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0),
+    "simulate_scene": lambda s: thew.simulate_scene(
+        [s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0, fields=[s.ForceField], softness=[[0.5], None]
+    ),
     "extend_scene": lambda s: thew.extend_scene(
         thew.simulate_scene([s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0, names=["one", "other"]),
         [s.pose[None], s.pose[None]],

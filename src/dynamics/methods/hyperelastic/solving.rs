@@ -83,7 +83,7 @@ impl StepSolvers {
     /// Takes over the stiffness of the body.
     pub fn follow_stiffness(&mut self, body: &Body) {
         if let Some(own) = &mut self.own {
-            own.system.cells.copy_stiffness(body.elements());
+            own.system.copy_stiffness(body);
         }
     }
 
