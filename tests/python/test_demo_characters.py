@@ -7,7 +7,6 @@ from scipy.spatial import cKDTree
 
 from assets import characters
 
-
 EVERY = characters.FIGURES | characters.SHOWPIECES
 
 
