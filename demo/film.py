@@ -26,7 +26,7 @@ def join(folder: Path, target: Path) -> None:
     frames = [_frame([(folder / kind / name, text) for kind, text in LABELS.items()]) for name in names]
     times = [LASTS] * (len(frames) - 1) + [PAUSE]
     first, *others = frames
-    first.save(target, save_all=True, append_images=others, duration=times, loop=0, quality=QUALITY, method=6)
+    first.save(target, save_all=True, append_images=others, duration=times, loop=0, quality=QUALITY, method=4)
 
 
 def _frame(parts: list[tuple[Path, str]]) -> Image.Image:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The moving picture on the first screen of the guide: Thea walks and halts, above as plain skin, below with flesh.
 
-`python -m demo.showpiece --output FOLDER` with a bpy's Python and the extension. Renders with Cycles, on processors alone. Leaves
-`thea.jpg`, a picture of her roar, and the frames of the film, which `demo.film` joins. The settings are those of her recipe.
+`python -m demo.showpiece --output FOLDER` with a bpy's Python and the extension. Renders with Cycles, on processors alone, and leaves the
+frames, which `demo.film` joins. The settings are those of her recipe.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from demo import pictures, stage
 from demo.characters import empty_scene, evaluated_positions
-from demo.cookbook.cast import thea, use_action
 from demo.cookbook.recipes import RECIPES
 from demo.extension import enable
 
 SIDE = (480, 232)
 """Pixels of one frame of the film, across and up; the film has two of them above each other."""
-STILL = (960, 540)
+SAMPLES = 14
+"""Samples of a pixel; the denoiser does the rest."""
 RHYTHM = 2
 """Frames of the scene for one of the film: 12 a second."""
 TURN = -1.2
@@ -34,8 +34,6 @@ GROUND = {"Ground light": (0.50, 0.48, 0.44), "Ground dark": (0.44, 0.42, 0.385)
 """Colours of the floor (sRGB): darker than the demo's, for a bright animal."""
 EXPOSURE, SKY = -1.35, 0.55
 """Stops of the camera, and the share of the surroundings' light: the less, the more the flesh is modelled by the lamps."""
-ROARS = 42
-"""Frame of the still picture."""
 
 
 def main() -> None:
@@ -52,24 +50,16 @@ def main() -> None:
     scene = bpy.context.scene
     star.armature.rotation_euler.z = TURN
     frames = list(range(scene.frame_start, scene.frame_end + 1, RHYTHM))
-    build_stage(star.flesh, frames, SIDE, samples=14)
+    build_stage(star.flesh, frames)
     shown = options.frames or frames
     pictures.render(shown, options.output / "plain")
     bpy.ops.thew.add()
     recipe.cook(star)
     bpy.ops.thew.simulate()
     pictures.render(shown, options.output / "flesh")
-    if not options.frames:
-        use_action(star.armature, "roar")
-        bpy.ops.thew.simulate()
-        tear_down()
-        build_stage(star.flesh, [ROARS], STILL, samples=64)
-        save_jpeg(
-            pictures.render([ROARS], options.output / "roar")[ROARS], options.output / f"{thea().name.lower()}.jpg"
-        )
 
 
-def build_stage(body: bpy.types.Object, frames: list[int], size: tuple[int, int], samples: int) -> None:
+def build_stage(body: bpy.types.Object, frames: list[int]) -> None:
     """Builds floor, lights and a camera that follows the middle of the body, and sets up the render."""
     path, around = {}, []
     for frame in frames:
@@ -83,8 +73,8 @@ def build_stage(body: bpy.types.Object, frames: list[int], size: tuple[int, int]
     track = np.array(list(path.values()))
     pad = np.concatenate([np.repeat(track[:1], 5, axis=0), track, np.repeat(track[-1:], 5, axis=0)])
     smooth = np.array([pad[k : k + 11].mean(axis=0) for k in range(len(track))])
-    stage.build(np.concatenate(around), dict(zip(path, smooth, strict=True)), size[0] / size[1])
-    stage.use_engine("CYCLES", *size, textured=True, samples=samples)
+    stage.build(np.concatenate(around), dict(zip(path, smooth, strict=True)), SIDE[0] / SIDE[1])
+    stage.use_engine("CYCLES", *SIDE, textured=True, samples=SAMPLES)
     scene = bpy.context.scene
     scene.render.use_persistent_data = True
     scene.view_settings.exposure = EXPOSURE
@@ -93,21 +83,6 @@ def build_stage(body: bpy.types.Object, frames: list[int], size: tuple[int, int]
         nodes = bpy.data.materials[name].node_tree.nodes
         shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
         shader.inputs["Base Color"].default_value = (*(c**2.2 for c in colour), 1.0)
-
-
-def tear_down() -> None:
-    """Takes away what `build_stage` added."""
-    for obj in list(bpy.context.scene.objects):
-        if obj.type in {"LIGHT", "CAMERA", "EMPTY"} or obj.name.startswith("Ground"):
-            bpy.data.objects.remove(obj)
-
-
-def save_jpeg(source: Path, target: Path) -> None:
-    """Writes a picture as JPEG."""
-    image = bpy.data.images.load(str(source))
-    assert len(image.pixels)  # this reads the file, which the next line forgets
-    image.filepath_raw, image.file_format = str(target), "JPEG"
-    image.save(quality=88)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png"
 LOOK_FILES = ("biped__*.png", "quadruped__*.png", "films/*__jump.png", "films/*__trot.png")
 LOOK_WORDS = ("--only", "biped", "quadruped", "--sheets", MAKING, "--films", MAKING / "films")
 COOKBOOK = tuple(
-    f"cookbook-{name}.jpg" for name in ("back", "belly", "breasts", "cape", "clothes", "jowls", "tail", "wing")
+    f"cookbook-{name}.jpg"
+    for name in ("back", "belly", "breasts", "cape", "clothes", "creature", "jowls", "tail", "wing")
 )
 COOKBOOK_WORDS = ("--output", MAKING, "--measured", ROOT / "docs" / "cookbook" / "measured.json")
 
@@ -89,7 +90,7 @@ MAKERS = (
     Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
     Maker(COOKBOOK, "demo.cookbook.__main__", "blender", COOKBOOK_WORDS),
-    Maker(("thea.webp", "thea.jpg"), "demo.showpiece", "film", ("--output", MAKING), more=("demo/film.py",)),
+    Maker(("thea.webp",), "demo.showpiece", "film", ("--output", MAKING), more=("demo/film.py",)),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
 )
 
