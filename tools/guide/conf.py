@@ -18,7 +18,6 @@ html_theme = "furo"
 html_title = f"Thew {release}"
 html_static_path = [str(Path(__file__).with_name("static"))]
 html_css_files = ["guide.css"]
-html_search_scorer = "search_scores.js"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = False
 html_last_updated_fmt = None
