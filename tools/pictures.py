@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The pictures of the documentation: what makes each, and which are older than what makes them.
 
-`docs/images/made.json` holds for each picture a digest of its sources at the time when it was made: the syntax trees of its program
-and of the project's modules that this imports, without docstrings and comments. A picture is old if the digest differs now.
+`docs/images/made.json` holds for each picture a digest of its sources at the time when it was made: its program, and the functions,
+classes and constants of the project's modules that it reaches by name (`influences`). A picture is old if the digest differs now.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools import products, shows
 from tools.checks import install_wheel
 from tools.environments import TOOLS, main_blender
+from tools.influences import Influences, read_code
 from tools.shell import ROOT, SCRATCH, run, say
 from tools.shows import EXAMPLES
 
@@ -34,23 +34,25 @@ class Maker:
 
     pictures: tuple[str, ...]  # file names in docs/images
     program: str  # its module
-    where: str  # "example", "wheel", "blender" or "window": where it runs, see `make`
+    where: str  # "example", "wheel", "blender", "film" or "window": where it runs, see `make`
     words: tuple[object, ...] = ()  # its arguments
     renamed: tuple[str, ...] = ()  # patterns of the names it writes, in the order of `pictures`; empty: their own names
     more: tuple[str, ...] = ()  # patterns of further sources
 
     def sources(self) -> list[Path]:
-        """Returns the files whose change makes the pictures old, sorted."""
-        found = set(_imported_files(self.program, set()))
-        return sorted(found.union(*(ROOT.glob(pattern) for pattern in self.more)))
+        """Returns the files of which a part makes the pictures, sorted."""
+        return sorted(Influences(ROOT, OWN, self.program).files().union(self._others()))
 
     def digest(self) -> str:
-        """Returns the digest of the sources."""
-        total = hashlib.sha256()
-        for file in self.sources():
+        """Returns the digest of what makes the pictures."""
+        total = hashlib.sha256(Influences(ROOT, OWN, self.program).digest().encode())
+        for file in sorted(self._others()):
             total.update(file.relative_to(ROOT).as_posix().encode())
-            total.update(_syntax_tree(file).encode())
+            total.update(read_code(file).encode())
         return total.hexdigest()[:16]
+
+    def _others(self) -> set[Path]:
+        return {file for pattern in self.more for file in ROOT.glob(pattern)}
 
 
 #: Folder into which a program writes its pictures.
@@ -74,7 +76,8 @@ LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png"
 LOOK_FILES = ("biped__*.png", "quadruped__*.png", "films/*__jump.png", "films/*__trot.png")
 LOOK_WORDS = ("--only", "biped", "quadruped", "--sheets", MAKING, "--films", MAKING / "films")
 COOKBOOK = tuple(
-    f"cookbook-{name}.jpg" for name in ("back", "belly", "breasts", "cape", "clothes", "jowls", "tail", "wing")
+    f"cookbook-{name}.jpg"
+    for name in ("back", "belly", "breasts", "cape", "clothes", "creature", "jowls", "tail", "wing")
 )
 COOKBOOK_WORDS = ("--output", MAKING, "--measured", ROOT / "docs" / "cookbook" / "measured.json")
 
@@ -88,6 +91,7 @@ MAKERS = (
     Maker(("stiff.png",), "demo.look.stiff_pictures", "blender", ("--output", MAKING)),
     Maker(("bake-ways.png",), "benches.blender_bakes", "blender", ("--picture", MAKING / "bake-ways.png")),
     Maker(COOKBOOK, "demo.cookbook.__main__", "blender", COOKBOOK_WORDS),
+    Maker(("thea.webp",), "demo.showpiece", "film", ("--output", MAKING), more=("demo/film.py",)),
     Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
 )
 
@@ -95,8 +99,8 @@ MAKERS = (
 def old() -> list[str]:
     """Returns the pictures that are older than their sources."""
     made = _read_record()
-    digests = [(maker, maker.digest()) for maker in MAKERS]
-    return [picture for maker, digest in digests for picture in maker.pictures if made.get(picture) != digest]
+    digests = {picture: digest for maker in MAKERS for digest in [maker.digest()] for picture in maker.pictures}
+    return [picture for picture, digest in digests.items() if made.get(picture) != digest]
 
 
 def show_old() -> None:
@@ -125,11 +129,13 @@ def make(names: list[str], window: Path | None) -> None:
         note(maker.pictures)
 
 
-def note(names: Collection[str]) -> None:
+def note(names: Iterable[str]) -> None:
     """Notes that pictures were made from their sources as they are."""
-    noted = [maker for maker in MAKERS if not set(names).isdisjoint(maker.pictures)]
-    digests = [(maker, maker.digest()) for maker in noted]
-    made = {name: digest for maker, digest in digests for name in maker.pictures if name in names}
+    wanted = set(names)
+    makers = [maker for maker in MAKERS if not wanted.isdisjoint(maker.pictures)]
+    made = {
+        name: digest for maker in makers for digest in [maker.digest()] for name in wanted.intersection(maker.pictures)
+    }
     MADE.write_text(json.dumps(_read_record() | made, indent=1, sort_keys=True) + "\n")
 
 
@@ -149,6 +155,9 @@ def _run(maker: Maker, window: Path | None) -> None:
                 [main_blender().ensure().python, script, *maker.words],
                 env={**profile, **zipped, "PYTHONPATH": str(ROOT)},
             )
+        case "film":
+            _run(replace(maker, where="blender"), window)
+            run([TOOLS.ensure().python, ROOT / "demo" / "film.py", MAKING, MAKING / maker.pictures[0]])
         case "window":
             size = ["--window-geometry", 0, 0, 1600, 900, "--enable-event-simulate"]
             run([window, *size, "--python", script, "--", products.package(), MAKING], env=profile)
@@ -156,36 +165,3 @@ def _run(maker: Maker, window: Path | None) -> None:
 
 def _read_record() -> dict[str, str]:
     return json.loads(MADE.read_text()) if MADE.is_file() else {}
-
-
-def _imported_files(module: str, seen: set[str]) -> Iterator[Path]:
-    """Yields the file of a module of the project and of all that it imports from the project."""
-    file = ROOT / (module.replace(".", "/") + ".py")
-    file = file if file.is_file() else ROOT / module.replace(".", "/") / "__init__.py"
-    if module in seen or module.split(".")[0] not in OWN or not file.is_file():
-        return
-    seen.add(module)
-    yield file
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
-            base = ".".join(filter(None, (base, node.module)))
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        for name in names:
-            yield from _imported_files(name, seen)
-
-
-def _syntax_tree(file: Path) -> str:
-    """Returns the syntax tree of a file without docstrings."""
-    tree = ast.parse(file.read_text())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body:
-            node.body = [each for each in body if not _is_text(each)]
-    return ast.dump(tree)
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -4,7 +4,7 @@
     figure = FIGURES["biped"]()           # numbers: bones, skin(figure), figure.maps("walk"); needs numpy only
     armature, body = create("biped")      # Blender data in the current scene
 
-`python -m assets.characters NAME OUTPUT.blend|.glb` makes a file.
+`python -m assets.characters NAME OUTPUT.blend|.glb` makes a file, of a showpiece, too.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "Part",
     "Skin",
     "create",
+    "create_figure",
     "skin",
     "use_action",
 ]
@@ -43,22 +44,27 @@ CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
 
 
 def create(name: str):
-    """Adds a character to the current scene at 24 frames per second, with its actions. Returns its armature and skinned mesh."""
+    """Adds a character of `FIGURES` to the current scene at 24 frames per second, with its actions. Returns its armature and skinned mesh."""
+    return create_figure(FIGURES[name](), _skin(name))
+
+
+def create_figure(figure: Figure, surface: Skin | None = None):
+    """Adds a figure as `create` does. `surface`: its skin, if it was made before."""
     import bpy
 
     from .scene import build
 
-    armature, body = build((FIGURES | SHOWPIECES)[name](), _skin(name))
+    armature, body = build(figure, surface)
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = FPS, 1.0
-    use_action(armature, next(iter((FIGURES | SHOWPIECES)[name]().clips)))
+    use_action(armature, next(iter(figure.clips)))
     return armature, body
 
 
 @cache
 def _skin(name: str) -> Skin:
     """Returns the skin of a figure, which takes seconds to make."""
-    return skin((FIGURES | SHOWPIECES)[name]())
+    return skin(FIGURES[name]())
 
 
 def use_action(armature, name: str) -> None:

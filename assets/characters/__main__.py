@@ -5,16 +5,17 @@ import sys
 
 import bpy
 
-from . import CLIPS, create
+from . import FIGURES, SHOWPIECES, create_figure
 
 
 def main() -> int:
-    if len(sys.argv) != 3 or sys.argv[1] not in CLIPS:
-        print(f"{__doc__}\nThere are: {', '.join(CLIPS)}")
+    every = FIGURES | SHOWPIECES
+    if len(sys.argv) != 3 or sys.argv[1] not in every or not sys.argv[2].endswith((".blend", ".glb")):
+        print(f"{__doc__}\nThere are: {', '.join(every)}")
         return 2
     name, output = sys.argv[1:]
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    create(name)
+    create_figure(every[name]())
     if output.endswith(".glb"):
         bpy.ops.export_scene.gltf(filepath=output, export_animation_mode="ACTIONS")
     else:

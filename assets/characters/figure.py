@@ -200,7 +200,8 @@ def cone(
     """Returns vertices, faces and colours of a closed bent cone, in rings from its base to its tip."""
     base, tip = np.array(horn.base), np.array(horn.tip)
     ahead = (tip - base) / np.linalg.norm(tip - base)
-    side = np.cross(ahead, [0.37, 0.21, 0.9])
+    # A slanted direction, mirrored with the horn, so that both sides of a character have the same points.
+    side = np.cross(ahead, [np.copysign(0.37, base[0]), 0.21, 0.9])
     side /= np.linalg.norm(side)
     up = np.cross(ahead, side)
     points = [base]

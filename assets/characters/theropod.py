@@ -107,10 +107,10 @@ def figure() -> Figure:
         Part((0.27, -0.14, 0.775), None, (0.112, 0.19, 0.12), "shin.L", "hide", -0.75),  # calf
         Part((0.255, 0.0, 0.56), (0.25, 0.095, 0.475), (0.07, 0.066), "shin.L", "hide"),
         Part((0.25, 0.09, 0.45), (0.25, -0.09, 0.12), (0.068, 0.062), "foot.L", "hide"),
-        Part((0.25, -0.10, 0.085), None, (0.09, 0.08, 0.06), "toes.L", "hide"),
-        Part((0.25, -0.12, 0.075), (0.25, -0.38, 0.05), (0.055, 0.036), "toes.L", "hide"),
-        Part((0.275, -0.10, 0.075), (0.345, -0.31, 0.047), (0.05, 0.034), "toes.L", "hide"),
-        Part((0.225, -0.10, 0.075), (0.165, -0.31, 0.047), (0.05, 0.034), "toes.L", "hide"),
+        Part((0.25, -0.10, 0.088), None, (0.09, 0.08, 0.06), "toes.L", "hide"),
+        Part((0.25, -0.12, 0.079), (0.25, -0.38, 0.05), (0.055, 0.036), "toes.L", "hide"),
+        Part((0.275, -0.10, 0.079), (0.345, -0.31, 0.047), (0.05, 0.034), "toes.L", "hide"),
+        Part((0.225, -0.10, 0.079), (0.165, -0.31, 0.047), (0.05, 0.034), "toes.L", "hide"),
         Part((0.19, -1.15, 1.40), (0.275, -1.03, 1.15), (0.085, 0.055), "upperarm.L", "hide"),
         Part((0.28, -1.02, 1.13), (0.26, -1.22, 1.01), (0.053, 0.036), "forearm.L", "hide"),
         Part((0.26, -1.24, 1.0), None, (0.034, 0.045, 0.036), "hand.L", "hide"),
@@ -182,7 +182,7 @@ def _paint(points: np.ndarray, colours: np.ndarray) -> np.ndarray:
 
 def walk(thea: Figure, t: float) -> Pose:
     """Returns the pose at time t of a heavy walk that ends in a halt."""
-    stride, period, halt, brake = 1.55, 1.15, 2.3, 0.35
+    stride, period, halt, brake = 1.55, 1.15, 2.3, 0.5
     # Constant speed until `halt`, then a linear stop within `brake` seconds.
     braking = min(max(t - halt, 0.0), brake)
     distance = stride / period * (min(t, halt) + braking - 0.5 * braking**2 / brake)
@@ -190,8 +190,8 @@ def walk(thea: Figure, t: float) -> Pose:
     cycle = 2.0 * np.pi * distance / stride
     # The body is lowest when both feet carry it, twice a stride, and falls onto each foot.
     fall = np.cos(2.0 * cycle + 0.6)
-    rock = 8.0 * smooth((t - halt) / 0.3) * (1.0 - smooth((t - halt - 0.25) / 0.6))
-    place = np.array([0.05 * np.sin(cycle), -distance - 0.10 * rock / 8.0, -0.05 - 0.045 * fall])
+    rock = 6.0 * smooth((t - halt) / 0.42) * (1.0 - smooth((t - halt - 0.35) / 0.6))
+    place = np.array([0.05 * np.sin(cycle), -distance - 0.10 * rock / 6.0, -0.05 - 0.045 * fall])
     pose = Pose(thea, place, turn(2.0 * fall + rock, 3.0 * np.sin(cycle), 5.0 * np.cos(cycle)))
     pose.turn("spine", -1.5 * fall, -2.0 * np.sin(cycle), -4.0 * np.cos(cycle))
     pose.turn("chest", -1.5 * fall, -1.5 * np.sin(cycle), -4.0 * np.cos(cycle))
@@ -213,21 +213,21 @@ def walk(thea: Figure, t: float) -> Pose:
 
 def roar(thea: Figure, t: float) -> Pose:
     """Returns the pose at time t of a roar: she draws back, shakes her head, and stamps."""
-    back = smooth(t / 0.6) * (1.0 - smooth((t - 0.65) / 0.25))
-    out = smooth((t - 0.65) / 0.25) * (1.0 - smooth((t - 2.1) / 0.35))
-    shake = np.sin(2.0 * np.pi * 2.6 * (t - 0.9)) * smooth((t - 0.9) / 0.25) * (1.0 - smooth((t - 1.75) / 0.3))
-    raised = smooth((t - 1.9) / 0.35) * (1.0 - smooth((t - 2.3) / 0.12))
-    hit = smooth((t - 2.36) / 0.06) * (1.0 - smooth((t - 2.42) / 0.5))
-    place = np.array([-0.10 * raised, 0.14 * back - 0.12 * out, -0.10 * back - 0.06 * out - 0.10 * hit])
-    pose = Pose(thea, place, turn(-9.0 * back + 7.0 * out - 5.0 * raised + 4.0 * hit, 5.0 * raised, 0.0))
-    pose.turn("spine", -4.0 * back + 3.0 * out, 2.0 * shake, 5.0 * shake)
-    pose.turn("chest", -5.0 * back + 2.0 * out, 3.0 * shake, 8.0 * shake)
-    pose.turn("neck", -16.0 * back + 14.0 * out, 4.0 * shake, 12.0 * shake)
-    pose.turn("nape", 10.0 * back + 10.0 * out, 6.0 * shake, 12.0 * shake)
-    pose.turn("head", 12.0 * back - 22.0 * out, 8.0 * shake, 8.0 * shake)
+    back = smooth(t / 0.9) * (1.0 - smooth((t - 0.85) / 0.55))
+    out = smooth((t - 0.85) / 0.55) * (1.0 - smooth((t - 2.15) / 0.6))
+    shake = np.sin(2.0 * np.pi * 1.5 * (t - 1.15)) * smooth((t - 1.15) / 0.4) * (1.0 - smooth((t - 1.9) / 0.5))
+    raised = smooth((t - 1.9) / 0.45) * (1.0 - smooth((t - 2.35) / 0.32))
+    hit = smooth((t - 2.5) / 0.22) * (1.0 - smooth((t - 2.72) / 0.6))
+    place = np.array([-0.10 * raised, 0.10 * back - 0.12 * out, -0.08 * back - 0.06 * out - 0.05 * hit])
+    pose = Pose(thea, place, turn(-6.0 * back + 6.0 * out - 3.0 * raised + 2.0 * hit, 4.0 * raised, 0.0))
+    pose.turn("spine", -3.0 * back + 3.0 * out, 1.0 * shake, 2.0 * shake)
+    pose.turn("chest", -4.0 * back + 2.0 * out, 1.5 * shake, 3.0 * shake)
+    pose.turn("neck", -14.0 * back + 12.0 * out, 3.0 * shake, 6.0 * shake)
+    pose.turn("nape", 10.0 * back + 8.0 * out, 5.0 * shake, 8.0 * shake)
+    pose.turn("head", 12.0 * back - 20.0 * out, 8.0 * shake, 7.0 * shake)
     pose.turn("jaw", 4.0 + 26.0 * out)
     for k in range(1, 6):
-        pose.turn(f"tail.{k}", 3.0 * back - 3.0 * out, 0.0, -(2.0 + 1.5 * k) * shake + 2.0 * np.sin(2.0 * t - 0.5 * k))
+        pose.turn(f"tail.{k}", 3.0 * back - 3.0 * out, 0.0, -(1.0 + 0.8 * k) * shake + 2.0 * np.sin(2.0 * t - 0.5 * k))
     for side in ("L", "R"):
         lift = 0.34 * raised if side == "L" else 0.0
         _step(pose, side, 0.12 * raised if side == "L" else 0.0, lift, 0.5 * raised if side == "L" else 0.0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from assets.characters import FIGURES, biped, quadruped, use_action
+from assets.characters import FIGURES, biped, quadruped, theropod, use_action
 from assets.characters.choreography import FPS, Pose, smooth, turn
 from assets.characters.figure import Bone, Clip, Figure
 from assets.characters.implicit import Part, both_sides
@@ -31,6 +31,11 @@ def bodo() -> Figure:
 def wanda() -> Figure:
     """Returns the hound."""
     return FIGURES["quadruped"]()
+
+
+def thea() -> Figure:
+    """Returns the theropod."""
+    return theropod.figure()
 
 
 def shaker() -> Figure:

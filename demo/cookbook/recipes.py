@@ -145,6 +145,11 @@ def _back(stage: Stage) -> None:
     paint(stage.flesh, np.maximum(painted(stage.flesh), soft_edge(stage.flesh, (0.0, -0.16, 0.66), (0.17, 0.26, 0.16))))
 
 
+def _creature(stage: Stage) -> None:
+    soften("BELLY")
+    stage.flesh.thew.cells_across = 24
+
+
 def _wing(stage: Stage) -> None:
     x, y, _ = positions(stage.flesh).T
     wing = np.abs(x) > 0.2
@@ -213,6 +218,14 @@ RECIPES = (
         _back,
         angle=70.0,
         crop=(3.4, 3.4),
+    ),
+    Recipe(
+        "creature",
+        "flank and belly",
+        alone(cast.thea, "walk", lambda obj: near(obj, (0.25, -0.55, 1.15), (0.2, 0.5, 0.3))),
+        _creature,
+        angle=70.0,
+        crop=(2.6, 2.6),
     ),
     Recipe("wing", "outer membrane", alone(cast.drake, "flap", _membrane), _wing, angle=160.0, crop=(1.1, 1.4)),
     Recipe(

@@ -120,7 +120,7 @@ def test_sources_in_references(page):
 
 def test_pictures_have_maker_and_page():
     """Every picture of the documentation is made by a program of the project and stands on a page."""
-    files = {file.name for file in pictures.IMAGES.iterdir() if file.suffix in {".png", ".jpg"}}
+    files = {file.name for file in pictures.IMAGES.iterdir() if file.suffix in {".png", ".jpg", ".webp"}}
     made = [name for maker in pictures.MAKERS for name in maker.pictures]
     linked = {name for page in PAGES for name in re.findall(r"images/([\w.-]+)\)", page.read_text(encoding="utf-8"))}
     assert sorted(made) == sorted(files)
@@ -140,3 +140,50 @@ def test_picture_outdated_by_program(tmp_path, monkeypatch):
     assert maker.digest() == first
     imported.write_text('"""Colours."""\nRED = 2\n')
     assert maker.digest() != first
+
+
+def test_picture_not_outdated_by_neighbour(tmp_path, monkeypatch):
+    """What a program does not reach by name leaves its pictures as they are; what it reaches through others does not."""
+    for folder in ("demo", "assets"):
+        (tmp_path / folder).mkdir()
+    package, draw, helper = (
+        tmp_path / "assets" / "__init__.py",
+        tmp_path / "demo" / "draw.py",
+        tmp_path / "assets" / "a.py",
+    )
+    draw.write_text("import assets\nfrom assets import a\ndef main():\n    return assets.ALL['x'](), a.Shape().size\n")
+    package.write_text("from . import a, b\nALL = {'x': a.make}\nOTHERS = {'y': b.make}\n")
+    (tmp_path / "assets" / "b.py").write_text("def make(): return 1\n")
+    source = (
+        "class Shape:\n    size = 1\n\ndef deep(): return 1\n\ndef make(): return deep()\n\ndef unused(): return 1\n"
+    )
+    helper.write_text(source + "if __name__ == '__main__':\n    print(unused())\n")
+    monkeypatch.setattr(pictures, "ROOT", tmp_path)
+    maker = pictures.Maker(("drawing.png",), "demo.draw", "wheel")
+    first, files = maker.digest(), maker.sources()
+    assert files == [package, helper, draw]
+    (tmp_path / "assets" / "b.py").write_text("def make(): return 2\n")
+    package.write_text(package.read_text() + "MORE = 1\n")
+    helper.write_text(helper.read_text().replace("unused(): return 1", "unused(): return 2"))
+    assert maker.digest() == first
+    for old, new in (("size = 1", "size = 2"), ("deep(): return 1", "deep(): return 2")):
+        helper.write_text(source.replace(old, new))
+        assert maker.digest() != first, new
+    helper.write_text(source + "Shape.size = 3\n")
+    assert maker.digest() != first
+    draw.write_text("from assets import a\ndef main():\n    return vars(a)\n")
+    second = maker.digest()
+    helper.write_text(source.replace("unused(): return 1", "unused(): return 2"))
+    assert maker.digest() != second  # a module that is passed on counts as a whole
+
+
+def test_picture_sources_in_a_circle(tmp_path, monkeypatch):
+    """Packages and modules that import each other, or themselves, are followed once."""
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "__init__.py").write_text("from . import draw\nfrom .draw import main\n")
+    (tmp_path / "demo" / "draw.py").write_text(
+        "import demo\nfrom demo import draw\ndef main(): return demo.draw.main, draw\n"
+    )
+    monkeypatch.setattr(pictures, "ROOT", tmp_path)
+    maker = pictures.Maker(("drawing.png",), "demo.draw", "wheel")
+    assert [file.name for file in maker.sources()] == ["draw.py"] and maker.digest() == maker.digest()

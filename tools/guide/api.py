@@ -68,8 +68,10 @@ class Reference:
         owner = self.errors if key == "errors" else self.submodules.get(key, self.module)
         about = owner.docstring.value if owner.docstring else ""
         title = TITLES.get(key) or key.capitalize()
-        import_line = f"Names of `thew`, also in `thew.{key}`.\n\n" if key in self.submodules else ""
-        parts = [f"# {title}\n\n{import_line}{_text(about)}\n\n```{{py:currentmodule}} thew\n```\n"]
+        # The name of the package is no sentence; the chapter's page shows the first one.
+        about = re.sub(r"^Thew: (\w)", lambda found: found[1].upper(), about)
+        import_line = f"\n\nThe names are in `thew`, and in `thew.{key}`, too." if key in self.submodules else ""
+        parts = [f"# {title}\n\n{_text(about)}{import_line}\n\n```{{py:currentmodule}} thew\n```\n"]
         for kind, heading in KINDS:
             found = getattr(self.errors, kind) | getattr(self.module, kind)
             members = [found[name] for name in names if name in found]

@@ -25,17 +25,17 @@ def stage(target: Path, docs: Path = DOCS, api: tuple[str, ...] = ()) -> None:
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         (target / place).write_text(mend_links(page, places, docs), encoding="utf-8")
     (target / "chapters").mkdir(exist_ok=True)
-    entries: dict[str, str] = {}
+    entries, abouts = {}, {}
     for chapter in read_chapters(docs):
         pages = [*chapter.pages, *(api if chapter.api else ())]
         if not pages:
             continue
         own = pages[0] if len(pages) == 1 else f"chapters/{chapter.name}.md"
-        entries[own] = chapter.title
+        entries[own], abouts[chapter.title] = chapter.title, chapter.about
         if len(pages) > 1:
             (target / own).write_text(_chapter_page(chapter, pages, target), encoding="utf-8")
     front = target / "index.md"
-    listing = "\n".join(f"- [{title}]({entry})" for entry, title in entries.items())
+    listing = "\n".join(f"- [{title}]({entry}): {abouts[title]}" for entry, title in entries.items())
     tree = _tree([f"{title} <{entry.removesuffix('.md')}>" for entry, title in entries.items()])
     front.write_text(f"{front.read_text(encoding='utf-8')}\n## Chapters\n\n{listing}\n\n{tree}", encoding="utf-8")
 
