@@ -54,7 +54,7 @@ EVERYWHERE = {f"test_{name}.py" for name in ("add_play_bake_remove", "bake_targe
 TOGETHER = 8
 
 # Tests that take long are named, so that it is known where the minutes go.
-SLOW = ["--durations=12", "--durations-min=4"]
+SLOW = {"PYTEST_ADDOPTS": "--durations=12 --durations-min=4"}
 
 # The closing line of cargo's and pytest's runners.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
@@ -128,7 +128,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         install_wheel()
         with contextlib.suppress(BuildError):
             DOCS.ensure()  # without it the test of the guide is skipped, and says so
-        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python", *SLOW], env))
+        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], {**env, **SLOW}))
     if "blender" in suites:
         environments.setup(blenders)
         jobs += blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
@@ -201,10 +201,11 @@ def _blender_job(blender: Environment, files: list[Path], env: Mapping[str, str 
     profile = SCRATCH / "profiles" / f"{blender.name}-{files[0].stem}{'-together' * several}"
     profile.mkdir(parents=True, exist_ok=True)
     names = ", ".join(file.name for file in files)
-    tests = [file.relative_to(ROOT) for file in files]
-    command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *tests, *SLOW]
+    command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *(file.relative_to(ROOT) for file in files)]
     parts = tuple(_blender_job(blender, [file], env) for file in files) if several else ()
-    return Job(f"Blender {blender.blender} {names}", command, {**env, "BLENDER_USER_RESOURCES": str(profile)}, parts)
+    return Job(
+        f"Blender {blender.blender} {names}", command, {**env, **SLOW, "BLENDER_USER_RESOURCES": str(profile)}, parts
+    )
 
 
 def _run_side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
