@@ -50,6 +50,9 @@ class Target:
     variables: dict[str, str] = field(default_factory=dict)
 
 
+#: Outside Windows a module finds Python's names in the interpreter that loads it.
+UNLINKED = {"PYO3_BUILD_EXTENSION_MODULE": "1"}
+
 TARGETS = {
     "windows-x64": Target(
         "x86_64-pc-windows-gnu",
@@ -66,7 +69,7 @@ TARGETS = {
         "_thew.abi3.so",
         zig="aarch64-linux-gnu.2.28",
         emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
-        variables={"CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/zig-cc"},
+        variables={**UNLINKED, "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": "/zig/zig-cc"},
     ),
     "macos-arm64": Target(
         "aarch64-apple-darwin",
@@ -76,6 +79,7 @@ TARGETS = {
         zig="aarch64-macos.11.0",
         options=("--no-default-features",),
         variables={
+            **UNLINKED,
             "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "/zig/zig-cc",
             "CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS": "-Clink-arg=-undefined -Clink-arg=dynamic_lookup",
             "MACOSX_DEPLOYMENT_TARGET": "11.0",

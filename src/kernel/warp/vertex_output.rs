@@ -4,7 +4,9 @@
 //! `L u` alone. All are relative to the origin near the body, from which they are then written.
 
 use super::super::LocalPositions;
-use super::super::limit::{BoneWeight, MapColumns, SkinPairs, image, shrink};
+#[cfg(target_arch = "x86_64")]
+use super::super::limit::BoneWeight;
+use super::super::limit::{MapColumns, SkinPairs, image, shrink};
 use super::model::{BoneMaps, Finish};
 
 /// Runs a loop with the finish known at compile time, as a function of a vertex and its displacement.
