@@ -2,8 +2,9 @@
 //! Bodies of which single cells are stiffer than at ease, as around a tense muscle.
 //!
 //! The elastic stiffness of a cell is multiplied by a factor, both moduli alike, so that Poisson's ratio stays. Mass and gravity stay as well.
-//! The twist energy, which stands for the hold of bones on all flesh, is multiplied by the median of the factors: tension in fewer than half of the
-//! cells leaves it, and a factor of all cells scales it. With one factor for all cells the body is that of so many times its Young's modulus.
+//! The twist energy, which stands for the hold of bones on all flesh, is multiplied by the factor that all cells share: of the range of the factors
+//! the one nearest to 1. Where any cell is at ease it stays, so tension in a part leaves the hold elsewhere. With one factor for all cells the body
+//! is that of so many times its Young's modulus. Stiffnesses of the twist's regions stay those at ease.
 
 use super::compliance::RestFactors;
 use super::nodal::CachedNodalForm;
@@ -32,7 +33,7 @@ impl Body {
 
     /// Sets the stiffness to that of the body `at_ease`, of which this is a copy, times factors that have been checked.
     pub(crate) fn set_cell_stiffness(&mut self, at_ease: &Self, factors: &[f64]) {
-        self.set_twist_stiffness(at_ease, median(factors));
+        self.set_twist_stiffness(at_ease, common_factor(factors));
         let Self {
             basis,
             blocks,
@@ -55,7 +56,6 @@ impl Body {
         let Self {
             twist,
             twist_loads,
-            twist_regions,
             own_twist,
             ..
         } = self;
@@ -63,9 +63,6 @@ impl Body {
         let scaled = |load: &TwistLoad| load.scaled(factor);
         twist_loads.clear();
         twist_loads.extend(at_ease.twist_loads.iter().map(scaled));
-        for (own, region) in twist_regions.iter_mut().zip(&at_ease.twist_regions) {
-            own.stiffness = region.stiffness * factor;
-        }
         if let (Some(own), Some(other)) = (own_twist, &at_ease.own_twist) {
             set_scaled(&mut own.matrix, &other.matrix, factor);
             own.loads.clear();
@@ -81,14 +78,11 @@ fn set_scaled(matrix: &mut ScalarMatrix, other: &ScalarMatrix, factor: f64) {
     }
 }
 
-/// Returns the median of factors, the lower one of an even number; 1 without any.
-fn median(factors: &[f64]) -> f64 {
-    let mut sorted = factors.to_vec();
-    if sorted.is_empty() {
-        return 1.0;
-    }
-    let middle = (sorted.len() - 1) / 2;
-    *sorted.select_nth_unstable_by(middle, f64::total_cmp).1
+/// Returns the factor nearest to 1 in the range of factors; 1 without any.
+fn common_factor(factors: &[f64]) -> f64 {
+    let least = factors.iter().copied().reduce(f64::min).unwrap_or(1.0);
+    let most = factors.iter().copied().reduce(f64::max).unwrap_or(1.0);
+    1.0_f64.min(most).max(least)
 }
 
 /// Refuses factors of another number, or out of range.

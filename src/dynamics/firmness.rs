@@ -5,8 +5,8 @@
 //! before to its own, so that a control that changes from frame to frame gives no jolts. Factors are part of a simulation's state.
 //!
 //! A step sees a copy of the body with the stiffness at the step's end. Its system is assembled and factored anew when this has changed.
-//! Stiffness damping is the flesh's own viscosity and grows with the stiffness. The twist energy takes the median of the factors
-//! (`crate::body::tense`). The joints' own elastic shape is that of flesh at ease: with one factor for all cells it does not depend on the factor.
+//! Stiffness damping is the flesh's own viscosity and grows with the stiffness. The twist energy takes the factor that all cells
+//! share (`crate::body::tense`). The joints' own elastic shape is that of flesh at ease: with one factor for all cells it does not depend on the factor.
 //!
 //! Neglected is the work that the change of stiffness itself does on strained flesh within a step, which is of the order of the step.
 

@@ -297,7 +297,8 @@ impl PyBody {
     }
 
     /// Returns the same body with the elastic stiffness of each cell of the lattice times `factors[cells]`, between 0.1 and 100: tense muscles.
-    /// `rig_stiffness` gives those of rigs. Mass stays, and the twist energy takes the median factor.
+    /// `rig_stiffness` gives those of rigs. Mass stays, and the twist energy takes what all factors share: of their range
+    /// the factor nearest to 1.
     /// `Simulation.set_stiffness` changes them in motion. Raises InputError.
     fn with_cell_stiffness(&self, py: Python<'_>, factors: &Bound<'_, PyAny>) -> PyResult<Self> {
         let factors = read_floats(factors, "factors", &[None])?;

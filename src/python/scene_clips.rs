@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// - `colliders`: `Collider`s that all bodies touch.
 /// - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
 /// - `pins`: of each body a list of `PinTrack`s, or None.
-/// - `fields`: `ForceField`s that accelerate the flesh of all bodies; `gravity` of one or `[f,3]`: as in `simulate`.
+/// - `fields`: `ForceField`s that accelerate the flesh of all bodies; `gravity` of one or `[f,3]`, `gravities[f,3]`: as in `simulate`.
 /// - `stiffness`, `softness`: of each body `[f]` as in `simulate`, or None.
 /// - `preroll`, `cyclic`, `restarts`, `settings` and further keywords: as in `simulate`. In a loop all bodies end in their first poses, moved alike,
 ///   or none does.

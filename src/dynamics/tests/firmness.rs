@@ -95,7 +95,7 @@ fn uniform_factor_equals_young() {
 }
 
 /// With bones the twist energy goes along with one factor for all cells: flesh whose factor is led there moves as the firm body does, and rests where
-/// that rests. A factor of few cells leaves the twist.
+/// that rests. Factors of a part leave the twist, and bones can be freed after as well as before.
 #[test]
 fn common_factor_scales_twist() {
     let body = BarOptions {
@@ -132,18 +132,21 @@ fn common_factor_scales_twist() {
         // What still swings after two seconds.
         assert!(apart < 0.01 * way, "{} {apart:e} {way:e}", method.name());
     }
-    let mut few = vec![1.0; cells];
-    few[..cells / 3].fill(9.0);
-    let local = body.with_cell_stiffness(&few).unwrap();
-    assert_eq!(local.twist_matrix().data(), body.twist_matrix().data());
-    assert_eq!(local.twist_loads(), body.twist_loads());
+    for (part, factor) in [(cells / 3, 9.0), (cells - 1, 9.0), (cells - 1, 0.2)] {
+        let mut local = vec![1.0; cells];
+        local[..part].fill(factor);
+        let local = body.with_cell_stiffness(&local).unwrap();
+        assert_eq!(local.twist_matrix().data(), body.twist_matrix().data());
+        assert_eq!(local.twist_loads(), body.twist_loads());
+    }
     let firmer = body.with_cell_stiffness(&vec![2.5; cells]).unwrap();
     for (own, other) in firmer.twist_loads().iter().zip(firm.twist_loads()) {
         approx::assert_relative_eq!(own.sum, other.sum, max_relative = 1e-12);
     }
-    let regions = firmer.twist_regions().iter().zip(firm.twist_regions());
-    for (own, other) in regions {
-        approx::assert_relative_eq!(own.stiffness, other.stiffness, max_relative = 1e-12);
+    let freed = [&firmer, &firm].map(|body| body.with_free_bones(&[1]).unwrap());
+    let [own, other] = freed.each_ref().map(|body| body.twist_matrix().data());
+    for (own, other) in own.iter().zip(other) {
+        approx::assert_relative_eq!(own, other, max_relative = 1e-12);
     }
 }
 
