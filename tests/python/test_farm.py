@@ -186,7 +186,8 @@ def test_run_interrupted(shots, tmp_path):
         process.send_signal(signal.SIGTERM)
         told += process.stdout.readlines()
         error = process.stderr.read()
-    assert process.returncode == 130 and "the same command goes on from there" in error and "Traceback" not in error
+    assert process.returncode == 130, error
+    assert "the same command goes on from there" in error and "Traceback" not in error
     kept = {json.loads(line)["name"] for line in told}
     assert len(kept) < 40 and not hidden(tmp_path / "out")
     assert kept <= {path.name.removesuffix(".clip.thew") for path in (tmp_path / "out").glob("*.clip.thew")}
