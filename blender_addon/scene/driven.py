@@ -18,7 +18,7 @@ from .curve_prints import curve_print
 
 #: Settings of an object that may be keyed: data path and default. A driver alone has no value before the frames are read.
 KEYABLE = {"influence": 1.0, "softness": 0.5, "field_weight": 1.0}
-#: Standard gravity, for gravity that a driver alone gives.
+#: Standard gravity, Blender's default: for gravity that a driver alone gives, and where no strip acts.
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -54,14 +54,15 @@ def value_at(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, frame: in
         for curve in curves:
             same = [each for each in curves if each.array_index == curve.array_index]
             driven = any(each.driver is not None for each in same)
-            value[curve.array_index] = (
-                GRAVITY[curve.array_index] if driven else animation.value_at(scene.animation_data, same, frame)
-            )
+            usual = GRAVITY[curve.array_index]
+            value[curve.array_index] = usual if driven else animation.value_at(scene.animation_data, same, frame, usual)
         return tuple(value)
     if not curves:
         return getattr(obj.thew, name)
     driven = any(curve.driver is not None for curve in curves)
-    value = KEYABLE[name] if driven else animation.value_at(obj.animation_data, curves, frame)
+    value = KEYABLE[name]
+    if not driven:
+        value = animation.value_at(obj.animation_data, curves, frame, value)
     limits = obj.thew.bl_rna.properties[name]  # as Blender has it where keys overshoot
     return min(max(value, limits.hard_min), limits.hard_max)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, flesh_of, largest_difference, part, play, size_of
+from helpers import activate, flesh_of, largest_difference, make_character, part, play, size_of
 
 FRAMES = range(1, 21)
 
@@ -221,3 +221,58 @@ def test_settings_in_strips(fleshed_character, scene, start, settings):
         scene.frame_set(frame)
         down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
         assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-3), frame
+
+
+#: How a strip goes on beyond its ends.
+EXTRAPOLATIONS = ("HOLD", "HOLD_FORWARD", "NOTHING")
+
+
+@pytest.mark.parametrize("upper", EXTRAPOLATIONS)
+@pytest.mark.parametrize("lower", EXTRAPOLATIONS)
+@pytest.mark.parametrize("starts", [(6, 13), (13, 6)])
+@pytest.mark.parametrize("tracks", [1, 2])
+def test_value_before_and_after_strips(scene, starts, lower, upper, tracks):
+    """Before, between and behind strips of one track and of two, settings have the values that Blender evaluates."""
+    driven, animation, body = part("scene.driven"), part("scene.animation"), make_character()[0]
+    for owner, path, first, second in (
+        (body.thew, "softness", (0.2, 0.4), (0.6, 0.9)),
+        (scene, "gravity", ((0.0, 0.0, -1.0), (0.0, 0.0, -2.0)), ((0.0, 0.0, -6.0), (0.0, 0.0, -9.0))),
+    ):
+        strips = []
+        for start, values in zip(starts, (first, second), strict=True):
+            key(owner, path, *zip((1, 5), values, strict=True))
+            for curve in animation.curves_in(owner.id_data.animation_data):
+                set_linear(curve)
+            strips.append(lay_in_track(owner.id_data, start))
+        data = owner.id_data.animation_data
+        if tracks == 1:
+            top, moved = data.nla_tracks[1], strips[1]
+            again = data.nla_tracks[0].strips.new("Again", starts[1], moved.action)
+            if hasattr(moved, "action_slot"):
+                again.action_slot = moved.action_slot
+            strips[1] = again
+            data.nla_tracks.remove(top)
+        strips[0].extrapolation, strips[1].extrapolation = lower, upper
+    body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)  # neither keyed nor a default
+    right = evaluated(body, "softness")
+    for frame in FRAMES:
+        assert driven.value_at(body, scene, "softness", frame) == pytest.approx(right[frame - 1], abs=1e-5), frame
+        scene.frame_set(frame)
+        down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
+        assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-5), frame
+
+
+def test_value_of_muted_strip(scene):
+    """A muted strip keeps its place in its track and does nothing, as Blender has it; of two strips that meet the first one plays."""
+    driven, body = part("scene.driven"), make_character()[0]
+    key(body.thew, "softness", (1, 0.2), (5, 0.4))
+    first = lay_in_track(body, 3)
+    track = body.animation_data.nla_tracks[0]
+    second = track.strips.new("Second", round(first.frame_end), first.action)
+    if hasattr(first, "action_slot"):
+        second.action_slot = first.action_slot
+    for muted in ((False, False), (True, False), (False, True)):
+        first.mute, second.mute = muted
+        right = evaluated(body, "softness")
+        found = [driven.value_at(body, scene, "softness", frame) for frame in FRAMES]
+        np.testing.assert_allclose(found, right, atol=1e-5)
