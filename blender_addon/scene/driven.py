@@ -14,7 +14,7 @@ import numpy as np
 from ..logic.driven import FALLOFFS, HEAD, KINDS, NUMBERS, SHAPES, SIDES, WEIGHTED, Driven, FieldChoices
 from ..saved import validation
 from . import animation
-from .curve_prints import curve_print
+from .curve_prints import curve_print, strips_print
 
 #: Settings of an object that may be keyed: data path and default. A driver alone has no value before the frames are read.
 KEYABLE = {"influence": 1.0, "softness": 0.5, "field_weight": 1.0}
@@ -207,8 +207,12 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     if not (driven.keyed or driven.fields or driven.problems):
         return ()
     prints: list[tuple] = [(driven,), *((name, curve_print(curve)) for name, curve in setting_curves(obj, scene))]
+    for owner, keyed in ((obj, driven.keyed - {"gravity"}), (scene, driven.keyed & {"gravity"})):
+        if keyed and owner is not None:
+            prints.append(strips_print(owner.animation_data))
     for each in acting(obj, scene)[0]:
         if each.animation_data is not None:
+            prints.append(strips_print(each.animation_data))
             prints += [
                 curve_print(curve)
                 for curve in animation.curves(each.animation_data)

@@ -276,3 +276,86 @@ def test_value_of_muted_strip(scene):
         right = evaluated(body, "softness")
         found = [driven.value_at(body, scene, "softness", frame) for frame in FRAMES]
         np.testing.assert_allclose(found, right, atol=1e-5)
+
+
+#: Edits of a strip that change what it plays.
+STRIP_EDITS = {
+    "action_frame_end": 7.0, "repeat": 2.0, "use_reverse": True, "extrapolation": "NOTHING", "blend_in": 3.0, "blend_out": 3.0,
+    "blend_type": "ADD", "scale": 2.0, "mute": True, "frame_start": 2.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRIP_EDITS)
+def test_strip_edit_is_noticed(scene, name):
+    """Every edit of a strip changes the fingerprint of the keys: of a setting of the object, of the scene's gravity, of a rig's control."""
+    driven, controls, body = part("scene.driven"), part("scene.rig_controls"), make_character()[0]
+
+    def change(strip) -> None:
+        strip.use_auto_blend = False
+        if name == "frame_start":
+            strip.frame_end += 20.0
+        setattr(strip, name, STRIP_EDITS[name])
+
+    key(body.thew, "softness", (1, 0.2), (10, 0.8))
+    strip = lay_in_track(body, 1)
+    before = driven.fingerprint(body)
+    change(strip)
+    assert driven.fingerprint(body) != before
+    body.animation_data_clear()
+    assert driven.fingerprint(body) == ()
+    key(scene, "gravity", (1, (0.0, 0.0, -9.0)), (10, (0.0, 0.0, 0.0)))
+    strip = lay_in_track(scene, 1)
+    before = driven.fingerprint(body)
+    change(strip)
+    assert driven.fingerprint(body) != before
+    scene.animation_data_clear()
+    body.thew.rigs.add().name = "Rig"
+    key(body.thew.rigs[0], "control", (1, 0.0), (10, 1.0))
+    strip = lay_in_track(body, 1)
+    before = controls.control_animation(body)
+    change(strip)
+    assert controls.control_animation(body) != before
+
+
+@pytest.mark.parametrize("owned", ["body", "scene"])
+def test_strip_edit_simulated_anew(fleshed_character, owned):
+    """A strip of keyed softness or gravity that plays backwards is simulated anew, though the first frames stay as they were."""
+    body, scene = fleshed_character[0], bpy.context.scene
+    body.thew.motion_start = "SETTLED"
+    body.thew.rest_includes_gravity = False
+    if owned == "body":
+        key(body.thew, "softness", (1, 0.2), (10, 0.9))
+    else:
+        key(scene, "gravity", (1, (0.0, 0.0, -9.0)), (10, (0.0, 0.0, 9.0)))
+    strip = lay_in_track(body if owned == "body" else scene, 8, extrapolation="HOLD_FORWARD")
+    once = play(body, FRAMES)
+    scene.frame_set(2)
+    strip.use_reverse = True
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    read = flesh_of(body).motion.drive[:20].copy()
+    assert largest_difference(play(body, FRAMES), once) > 1e-4 * size_of(once[0])
+    np.testing.assert_allclose(read[:, 1], evaluated(body, "softness"), atol=1e-6)
+    downs = []
+    for frame in FRAMES:
+        scene.frame_set(frame)
+        downs.append(bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2])
+    np.testing.assert_allclose(read[:, 5], downs, atol=1e-5)
+
+
+def test_print_of_animated_strip(scene):
+    """A strip whose influence is animated has one fingerprint in all frames, and another one when a key of the influence is moved."""
+    driven, movers, body = part("scene.driven"), part("scene.movers"), make_character()[0]
+    key(body.thew, "softness", (1, 0.2), (10, 0.8))
+    strip = lay_in_track(body, 1)
+    strip.use_animated_influence = True
+    for frame, influence in ((1, 0.0), (10, 1.0)):
+        strip.influence = influence
+        strip.keyframe_insert("influence", frame=frame)
+    found = []
+    for frame in (1, 4, 9):
+        scene.frame_set(frame)
+        found.append((driven.fingerprint(body), movers.fingerprint(body)))
+    assert found[0] == found[1] == found[2]
+    next(curve for curve in strip.fcurves if curve.data_path == "influence").keyframe_points[1].co.y = 0.5
+    assert driven.fingerprint(body) != found[0][0] and movers.fingerprint(body) != found[0][1]
