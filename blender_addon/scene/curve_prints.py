@@ -26,7 +26,8 @@ def curve_print(curve: bpy.types.FCurve) -> tuple:
     """Returns a fingerprint of a curve and its driver."""
     points = curve.keyframe_points
     read = [numbers(points, name, 2) for name in ("co", "handle_left", "handle_right")]
-    read.append(numbers(points, "interpolation", dtype=np.int32))
+    read += [numbers(points, name) for name in SHAPING]
+    read += [numbers(points, name, dtype=np.int32) for name in ("interpolation", "easing")]
     given = (curve.data_path, curve.mute, curve.extrapolation, tuple(modifier_print(m) for m in curve.modifiers))
     driver, sources = curve.driver, ()
     if driver is not None:

@@ -359,3 +359,26 @@ def test_print_of_animated_strip(scene):
     assert found[0] == found[1] == found[2]
     next(curve for curve in strip.fcurves if curve.data_path == "influence").keyframe_points[1].co.y = 0.5
     assert driven.fingerprint(body) != found[0][0] and movers.fingerprint(body) != found[0][1]
+
+
+@pytest.mark.parametrize(
+    "kind, name, value",
+    [
+        ("ELASTIC", "amplitude", 3.0),
+        ("ELASTIC", "period", 7.0),
+        ("BACK", "back", 4.0),
+        ("SINE", "easing", "EASE_OUT"),
+        ("BOUNCE", "easing", "EASE_IN"),
+    ],
+)
+def test_shape_of_keys_is_noticed(scene, kind, name, value):
+    """Easing, overshoot, amplitude and period of a key shape the way to the next one, so an edit of them changes the fingerprint."""
+    driven, body = part("scene.driven"), make_character()[0]
+    key(body.thew, "softness", (1, 0.3), (20, 0.6))
+    (curve,) = [curve for _, curve in driven.setting_curves(body, scene)]
+    point = curve.keyframe_points[0]
+    point.interpolation = kind
+    before, values = driven.fingerprint(body), [curve.evaluate(frame) for frame in FRAMES]
+    setattr(point, name, value)
+    assert [curve.evaluate(frame) for frame in FRAMES] != values
+    assert driven.fingerprint(body) != before
