@@ -225,3 +225,13 @@ def test_workflow_actions_pinned():
     for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
         for used in re.findall(r"uses: *(\S+)", workflow.read_text()):
             assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), f"{workflow.name}: {used}"
+
+
+def test_pytest_options_keep_own(monkeypatch):
+    """A developer's own options of pytest are kept, and come last."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    assert checks.pytest_options() == {"PYTEST_ADDOPTS": checks.SLOW}
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-x --durations=3")
+    assert checks.pytest_options() == {"PYTEST_ADDOPTS": f"{checks.SLOW} -x --durations=3"}
+    for job in checks.blender_jobs([main_blender()], {}):
+        assert job.env["PYTEST_ADDOPTS"].endswith(" -x --durations=3")
