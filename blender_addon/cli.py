@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import bpy
@@ -40,7 +41,7 @@ from .logic.native import EXPECTED_ERRORS, core
 from .logic.tasks import finish
 from .operators import command_settings
 from .operators.command_meshes import clip_tasks, meshes_for_clips, meshes_to_bake, shot_name
-from .operators.command_places import check_place, is_writable, move_to
+from .operators.command_places import check_place, move_to, ready_folder
 from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
 from .operators.command_words import parser
 from .scene import reading
@@ -68,7 +69,7 @@ def bake_file(
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
-    place = file if not out else Path(out) / file.name if Path(out).is_dir() else Path(out)
+    place = file if not out else Path(out) / file.name if os.path.isdir(out) else Path(out)
     check_place(place)
     changes = command_settings.parse(list(settings))
     if clips and (method is not None or modes is not None):
@@ -106,7 +107,8 @@ def bake_file(
             finish_one(obj, line, say)
     if not any(line.done for line in lines):
         if beside_out:
-            place.unlink(missing_ok=True)
+            with suppress(OSError):
+                place.unlink(missing_ok=True)
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
     save(place)
     if shown is not None:
@@ -171,13 +173,16 @@ def export_file(
     """
     file = Path(file)
     folder = Path(out) if out else file.parent
-    present = folder if folder.exists() else folder.resolve().parent
-    if not present.is_dir():
-        raise Refusal(f"There is no folder {present}: make it, or choose another one with --out")
-    if not is_writable(present):
-        raise Refusal(f"Nothing can be written to the folder {folder}: choose another one with --out")
     changes = command_settings.parse(list(settings))
-    open_file(file, scripts, say)
+    with ready_folder(folder):
+        open_file(file, scripts, say)
+        return export_meshes(file, folder, name, frames, say, method, modes, changes)
+
+
+def export_meshes(
+    file: Path, folder: Path, name: str | None, frames: tuple[int, int] | None, say, method: str | None, modes: int | None, changes: dict
+) -> list[MeshReport]:  # fmt: skip
+    """Writes the shots of the opened `file` into a folder that is there; see `export_file`."""
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
     meshes = meshes_to_bake(scene, name)
@@ -186,7 +191,6 @@ def export_file(
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
     # Riders are carried by their body.
     meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
-    folder.mkdir(exist_ok=True)
     for obj in meshes:
         path = folder / shot_name(file, obj.name, taken)
         line = failed.get(obj.name) or export_one(obj, scene, view_layer, frames, path)
@@ -199,7 +203,9 @@ def export_file(
 
 def open_file(file: Path, scripts: bool, say) -> None:
     """Opens a .blend. Raises a `Refusal` if that fails."""
-    if not file.is_file():
+    if not os.path.isfile(
+        file
+    ):  # False for a name that is too long too, of which Path raises an error before Python 3.14
         raise Refusal(f"There is no file {file}: check its path")
     try:
         bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False, use_scripts=scripts)

@@ -53,14 +53,19 @@ EVERYWHERE = {f"test_{name}.py" for name in ("add_play_bake_remove", "bake_targe
 # Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them.
 TOGETHER = 8
 
-# Tests that take long are named, so that it is known where the minutes go.
-SLOW = {"PYTEST_ADDOPTS": "--durations=12 --durations-min=4"}
+# Tests that take long are named, so that it is known where the minutes go. pytest takes the last of two equal options: a developer's own.
+SLOW = "--durations=12 --durations-min=4"
 
 # The closing line of cargo's and pytest's runners.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
 
 _printing = threading.Lock()
+
+
+def pytest_options() -> dict[str, str]:
+    """Returns the variable with pytest's options: those of every run, then the developer's own."""
+    return {"PYTEST_ADDOPTS": f"{SLOW} {os.environ.get('PYTEST_ADDOPTS', '')}".strip()}
 
 
 def lint() -> None:
@@ -128,7 +133,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         install_wheel()
         with contextlib.suppress(BuildError):
             DOCS.ensure()  # without it the test of the guide is skipped, and says so
-        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], {**env, **SLOW}))
+        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], {**env, **pytest_options()}))
     if "blender" in suites:
         environments.setup(blenders)
         jobs += blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
@@ -204,7 +209,10 @@ def _blender_job(blender: Environment, files: list[Path], env: Mapping[str, str 
     command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", *(file.relative_to(ROOT) for file in files)]
     parts = tuple(_blender_job(blender, [file], env) for file in files) if several else ()
     return Job(
-        f"Blender {blender.blender} {names}", command, {**env, **SLOW, "BLENDER_USER_RESOURCES": str(profile)}, parts
+        f"Blender {blender.blender} {names}",
+        command,
+        {**env, **pytest_options(), "BLENDER_USER_RESOURCES": str(profile)},
+        parts,
     )
 
 

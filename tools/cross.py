@@ -215,7 +215,9 @@ def _debian(further: list[str] | None = None) -> Path:
     given = os.environ.get("THEW_DEBIAN")
     folder = Path(given) if given else SCRATCH / f"debian-{SUITE}"
     wanted = digest(str(folder), SUITE, *packages)
-    if not (folder / "usr" / "bin" / "cargo").exists() or not is_done("debian", wanted):
+    # A stamp of its own for each list: with one, a build after a test would install its packages again.
+    stamp = "debian-tests" if further else "debian"
+    if not (folder / "usr" / "bin" / "cargo").exists() or not is_done(stamp, wanted):
         if platform.system() != "Linux" or os.geteuid() != 0:
             raise BuildError("Wheels for other platforms are built in a Debian folder, which needs Linux and root.")
         if not shutil.which("debootstrap"):
@@ -231,5 +233,5 @@ def _debian(further: list[str] | None = None) -> Path:
         run(["chroot", folder, "apt-get", "update", "-q"])
         quiet = ["env", "DEBIAN_FRONTEND=noninteractive"]
         run(["chroot", folder, *quiet, "apt-get", "install", "-y", "-q", "--no-install-recommends", *packages])
-        mark_done("debian", wanted)
+        mark_done(stamp, wanted)
     return folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..logic.comparison import SIDES, other_side, pack, unpack
+from ..logic.comparison import SIDES, other_side, pack
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.tasks import finish
@@ -35,7 +35,7 @@ def swap(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     side = other_side(settings.compared_side)
     if not settings.compared_other:
         raise Refusal(f"{describe(obj)} has one set of settings alone: press Store as {side} first")
-    values, now = unpack(settings.compared_other), BuildSettings.from_object(obj, scene)
+    values, now = comparison.other_values(settings), BuildSettings.from_object(obj, scene)
     settings.compared_other, settings.compared_side = pack(comparison.values_of(settings)), side
     comparison.put(settings, values)
     ready = show_parked(obj, scene)
@@ -50,7 +50,7 @@ def copy(obj: bpy.types.Object, scene: bpy.types.Scene, source: str) -> None:
     if settings.compared_side == source or not settings.compared_other:
         store(obj, scene)
         return
-    comparison.put(settings, unpack(settings.compared_other))
+    comparison.put(settings, comparison.other_values(settings))
     show_parked(obj, scene)
 
 

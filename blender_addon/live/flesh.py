@@ -111,10 +111,11 @@ class BuildStages:
     def open_cuts(self) -> tuple[Cut, ...]:
         """Returns the cuts noticed in the clip's frames that are neither restarts nor passed over."""
         settings = self.build_settings
-        if settings is None or self.motion is None or settings.restart_at_cuts:
+        if settings is None or self.motion is None:
             return ()
         end, known = self.motion.start + len(self.motion.maps) - 2, {*settings.restarts, *settings.passed}
-        return tuple(cut for cut in self.noticed if cut.frame <= end and cut.frame not in known)
+        open_ones = (cut for cut in self.noticed if cut.frame <= end and cut.frame not in known)
+        return tuple(cut for cut in open_ones if cut.is_pop or not settings.restart_at_cuts)
 
     def held(self, offsets: np.ndarray) -> np.ndarray:
         """Returns offsets float32[n, 3] less what rigid skin would move: at 1 it is as its bones move it, to the last bit."""

@@ -30,9 +30,13 @@ def find(new: BuildStages) -> tuple[Cut, ...]:
 
 
 def automatic_restarts(new: BuildStages) -> set[int]:
-    """Returns the frames of noticed cuts at which the flesh begins anew, because the artist chose that."""
+    """Returns the frames of noticed cuts at which the flesh begins anew, because the artist chose that.
+
+    A bone that pops there and back is a wrong key, no cut: it is named, and waits for the artist.
+    """
     settings = new.build_settings
-    return {cut.frame for cut in find(new)} - set(settings.passed) if settings.restart_at_cuts else set()
+    found = {cut.frame for cut in find(new) if not cut.is_pop}
+    return found - set(settings.passed) if settings.restart_at_cuts else set()
 
 
 def common_restarts(drafts: Sequence[BuildStages]) -> tuple[int, ...]:

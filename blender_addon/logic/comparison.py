@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .errors import Refusal
@@ -13,6 +13,8 @@ from .json_text import parse_json
 #: Names of the two sides.
 SIDES = ("A", "B")
 
+#: Largest number of single precision.
+MAX_FLOAT = 3.4e38
 #: Decimals after which two numbers of single precision near 1 are the same.
 MAX_DECIMALS = 8
 
@@ -38,6 +40,19 @@ def unpack(text: str) -> dict[str, Any]:
     return found
 
 
+def fits(kind: str, value: Any) -> bool:
+    """Returns whether a value from a text is one that a property of Blender's type `kind` can hold; a damaged text may have any."""
+    if kind == "BOOLEAN":
+        return isinstance(value, bool)
+    if kind in {"STRING", "ENUM"}:
+        return isinstance(value, str)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if kind == "INT":
+        return isinstance(value, int) and abs(value) < 2**31
+    return abs(value) <= MAX_FLOAT  # not for a number that is none
+
+
 def differences(mine: Mapping[str, Any], other: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[tuple]:
     """Returns (name, value, other value) of each setting that differs; what is left out has its default."""
     names = sorted({*mine, *other})
@@ -51,10 +66,15 @@ def difference_text(label: str, side: str, mine: str, other: str) -> str:
     return f"{label}: " + ", ".join(f"{each} {values[each]}" for each in SIDES)
 
 
-def number_texts(mine: float, other: float, precision: int) -> tuple[str, str]:
-    """Returns two different numbers with the decimals of their slider, and with more where they would look alike."""
+def number_texts(
+    mine: float, other: float, precision: int, written: Callable[[float, int], str] = "{:.{}f}".format
+) -> tuple[str, str]:
+    """Returns two different numbers with the decimals of their slider, and with more where they would look alike.
+
+    `written`: returns a number with so many decimals as text, with its unit.
+    """
     for decimals in range(precision, MAX_DECIMALS):
-        texts = f"{mine:.{decimals}f}", f"{other:.{decimals}f}"
+        texts = written(mine, decimals), written(other, decimals)
         if texts[0] != texts[1]:
             return texts
     return f"{mine:g}", f"{other:g}"

@@ -39,6 +39,10 @@ MIN_WHOLE_RATIO, MIN_BONE_RATIO = 3.0, 6.0
 MAX_WHOLE_RETURN, MAX_BONE_RETURN = 0.5, 0.25
 #: Longest time that a bone is away if it is to count as one jump there and back, s.
 MAX_AWAY_TIME = 1.0 / 6.0
+#: Numbers of frames for which stepped animation holds a pose.
+HELD_FRAMES = (2, 3, 4)
+#: Largest step of a pose that is held, as a part of the body's size: single precision far from the origin.
+HELD_STEP = 1e-4
 #: Least ratio of the surprise to others around it.
 MIN_SURPRISE_RATIO = 4.0
 #: Seconds around a step in which others are compared, the least number of frames, and frames beside it in which its own surprise
@@ -69,6 +73,11 @@ class Cut:
     def is_return(self) -> bool:
         """Whether it jumps back to where it was."""
         return bool(self.away) and self.frame > self.away[-1]
+
+    @property
+    def is_pop(self) -> bool:
+        """Whether single bones jump there or back: wrong keys rather than a cut."""
+        return bool(self.bones and self.away)
 
     @property
     def text(self) -> str:
@@ -155,7 +164,9 @@ def find_cuts(maps: np.ndarray, skin: Carried, fps: float, first: int = 0) -> tu
             continue
         bones = single.get(at) or [largest_turn(maps, skin, at)]
         bones = sorted(bones, key=lambda each: -each[1])
-        there, back = trips.get((bones[0][0], at), (0, 0))
+        # What jumps and stays in the same frame makes it a cut.
+        shared = {trips.get((bone, at), (0, 0)) for bone, _ in bones}
+        there, back = shared.pop() if len(shared) == 1 else (0, 0)
         away = tuple(range(first + there + 1, first + back + 1))
         found.append(Cut(first + at + 1, bones[0][1], tuple(skin.names[bone] for bone, _ in bones), away))
     return tuple(found)
@@ -197,15 +208,20 @@ def bone_cuts(
     """
     found: dict[int, list[tuple[int, float]]] = {}
     trips: dict[tuple[int, int], tuple[int, int]] = {}
+    moves, read = np.zeros(len(maps) - 1, dtype=bool), []
     for bone in map(int, np.flatnonzero(skin.carries)):
         path = own_path(maps, skin, bone)
         steps, surprises = (each.max(axis=1) for each in steps_and_surprises(path))
-        if steps.max() <= MIN_BONE_STEP:
-            continue
+        moves |= steps > HELD_STEP
+        if steps.max() > MIN_BONE_STEP:
+            read.append((bone, path, steps, surprises))
+    for bone, path, steps, surprises in read:
         sudden = steps > MIN_BONE_RATIO * np.maximum(beside(steps), TINY_STEP)
         rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, 1)
         jumps = {int(at) for at in np.flatnonzero((steps > MIN_BONE_STEP) & sudden & rare)}
         for there, back in round_trips(path, steps, surprises, around, longest):
+            if any(is_stepped(each, there, back, 2 * around) for each in (moves, steps > HELD_STEP)):
+                continue
             trips[bone, there] = trips[bone, back] = there, back
             jumps |= {there, back}
         for at in jumps:
@@ -218,20 +234,39 @@ def round_trips(
 ) -> list[tuple[int, int]]:
     """Returns the steps there and back of jumps of a path [f, k, 3] that end where they began after `longest` frames at most.
 
-    Such a jump may be long beside the other one; it is sudden and rare beside the steps around the two and between them.
+    Such a jump may be long beside the other one; it is sudden and rare beside the steps around the two and between them. All pairs
+    of a length are tested at once: where everything moves fast, there are several for each frame.
     """
-    found, far = [], np.flatnonzero(steps > MIN_BONE_STEP)
-    for there, back in ((int(a), int(b)) for a in far for b in far if 0 < b - a <= longest):
-        shorter, own = min(steps[there], steps[back]), np.array([there, back])
-        left = np.linalg.norm(path[back + 1] - path[there], axis=-1).max()
-        close = np.setdiff1d(np.arange(max(there - 1, 0), min(back + 2, len(steps))), own)
-        near = np.arange(max(there - around, 0), min(back + around + 1, len(steps)))
-        near = near[(near < there - BESIDE_FRAMES) | (near > back + BESIDE_FRAMES)]
-        sudden = shorter > MIN_BONE_RATIO * max(steps[close].max(initial=0.0), TINY_STEP)
-        rare = surprises[own].min() > MIN_SURPRISE_RATIO * surprises[near].max(initial=0.0)
-        if left < MAX_BONE_RETURN * shorter and sudden and rare:
-            found.append((there, back))
-    return found
+    found, far, padded = [], steps > MIN_BONE_STEP, np.pad(steps, 1)
+    for length in range(1, min(longest, len(steps) - 1) + 1):
+        there = np.flatnonzero(far[:-length] & far[length:])
+        back = there + length
+        shorter = np.minimum(steps[there], steps[back])
+        left = np.linalg.norm(path[back + 1] - path[there], axis=-1).max(axis=-1, initial=0.0)
+        close = np.max([padded[there + 1 + at] for at in range(-1, length + 2) if at not in {0, length}], axis=0)
+        sudden = shorter > MIN_BONE_RATIO * np.maximum(close, TINY_STEP)
+        for at in map(int, there[(left < MAX_BONE_RETURN * shorter) & sudden]):
+            near = np.r_[
+                max(at - around, 0) : max(at - BESIDE_FRAMES, 0),
+                at + length + BESIDE_FRAMES + 1 : at + length + around + 1,
+            ]
+            near = near[near < len(steps)]
+            own = min(surprises[at], surprises[at + length])
+            if own > MIN_SURPRISE_RATIO * surprises[near].max(initial=0.0):
+                found.append((at, at + length))
+    return sorted(found)
+
+
+def is_stepped(moves: np.ndarray, there: int, back: int, around: int) -> bool:
+    """Returns whether a jump there and back is two steps of animation that holds each pose for as many frames.
+
+    `moves` bool[f - 1]: whether there is motion in each step. Where nothing else moves within `around`, this cannot be told.
+    """
+    first = max(there - around, 0)
+    near = first + np.flatnonzero(moves[first : back + around + 1])
+    if not np.any((near != there) & (near != back)):
+        return False
+    return any((back - there) % held == 0 and not np.any((near - there) % held) for held in HELD_FRAMES)
 
 
 def own_path(maps: np.ndarray, skin: Carried, bone: int) -> np.ndarray:
@@ -282,8 +317,12 @@ def others(surprises: np.ndarray, around: int, rank: int) -> np.ndarray:
 
 
 def cut_text(cuts: Sequence[Cut]) -> str:
-    """Returns a sentence on cuts that nobody has judged yet, without full stop; "" without cuts."""
-    if cuts and all(cut.away for cut in cuts):
+    """Returns a sentence on cuts that nobody has judged yet, without full stop; "" without cuts.
+
+    Of a jump there and back of which one half is judged, the other half is a cut like others.
+    """
+    ends = {(cut.frame, cut.away) for cut in cuts}
+    if cuts and all(cut.away and {(cut.away[0], cut.away), (cut.away[-1] + 1, cut.away)} <= ends for cut in cuts):
         return away_text(cuts)
     whole = [cut.frame for cut in cuts if not cut.bones]
     if whole:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask
         )
     found: dict[str, baking.ClipTask] = {}
     for path in clips:
-        if path.is_dir():
+        if os.path.isdir(path):  # False for a name that is too long
             raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
         clip, called = core().Clip.load(path), f"“{path.name}”"
         mesh = name or shots.ShotNote.from_clip(clip, called).object

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from ..logic.errors import Refusal
 from ..logic.sentences import join_words, plural
 from ..saved import bakes as saved_bakes
 from ..scene import bakes
-from ..scene.files import PART_SUFFIX, clear, replace_file
+from ..scene.files import clear, part_of, replace_file
 
 #: Number of frames for contact sheets.
 LOOK_FRAMES = 6
@@ -94,9 +93,9 @@ def look_of(obj) -> dict[str, np.ndarray] | None:
 
 def write_look(shown: dict[str, np.ndarray], path: Path) -> None:
     """Writes what `look_of` returned, whole or not at all; raises a `Refusal` when the disk does not take it."""
-    clear(path)
-    part = path.with_name(f".{path.stem}.{os.getpid()}{PART_SUFFIX}")
+    part = part_of(path)
     try:
+        clear(path)
         with part.open("wb") as file:
             np.savez_compressed(file, **shown)
         replace_file(part, path)

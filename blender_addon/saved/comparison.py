@@ -7,7 +7,7 @@ from typing import Any
 
 from bpy.props import EnumProperty, StringProperty
 
-from ..logic.comparison import SIDES
+from ..logic.comparison import SIDES, fits, unpack
 from .edit_callbacks import call_on_change
 
 #: Choices of the view: identifier, name, description, icon, number.
@@ -80,6 +80,13 @@ def values_of(settings) -> dict[str, Any]:
     """Returns the compared settings that were set, by name; others have their defaults."""
     names = (prop.identifier for prop in compared_properties(settings))
     return {name: getattr(settings, name) for name in names if settings.is_property_set(name)}
+
+
+def other_values(settings) -> dict[str, Any]:
+    """Returns the settings that are not in view, by name; unknown names and values of a wrong type are left out."""
+    kinds = {prop.identifier: prop.type for prop in compared_properties(settings)}
+    found = unpack(settings.compared_other)
+    return {name: value for name, value in found.items() if name in kinds and fits(kinds[name], value)}
 
 
 def defaults_of(settings) -> dict[str, Any]:

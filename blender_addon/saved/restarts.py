@@ -44,7 +44,8 @@ class RestartProperties:
     restart_at_cuts: setting(
         BoolProperty,
         "Restart at Cuts",
-        "Let the flesh begin anew wherever Thew notices that the character, or a bone, is elsewhere from one frame to the next",
+        "Let the flesh begin anew wherever Thew notices that the character, or a bone, is elsewhere from one frame to the next "
+        "and stays there",
         default=False,
     )
 

@@ -14,13 +14,13 @@ def metres_per_unit(scene: bpy.types.Scene) -> float:
     return scene.unit_settings.scale_length
 
 
-def length(value: float) -> str:
+def length(value: float, precision: int = 3) -> str:
     """Returns a length in scene units as Blender's own fields show it: `3.2 m`, `25 cm`, `1 ft`, or a bare number without units."""
     scene = bpy.context.scene
     system = scene.unit_settings.system
     if system == "NONE":
-        return f"{value:.3g}"
-    return bpy.utils.units.to_string(system, "LENGTH", value * metres_per_unit(scene), precision=3)
+        return f"{value:.{precision}g}"
+    return bpy.utils.units.to_string(system, "LENGTH", value * metres_per_unit(scene), precision=precision)
 
 
 def scene_scale(obj: bpy.types.Object) -> float:

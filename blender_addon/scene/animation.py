@@ -113,14 +113,19 @@ def drop_empty_action(id_data: bpy.types.ID) -> bool:
 # strips -----------------------------------------------------------------------------------------------------------------
 
 
-def strips(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaStrip]:
-    """Returns the NLA strips that are evaluated, including strips within strips, from the lowest track on."""
+def playing_tracks(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaTrack]:
+    """Returns the NLA tracks that are evaluated, from the lowest one on."""
     if animation is None or not animation.use_nla:
         return []
     tracks = list(animation.nla_tracks)
     if any(track.is_solo for track in tracks):
         tracks = [track for track in tracks if track.is_solo]
-    found, left = [], [strip for track in tracks if not track.mute for strip in track.strips]
+    return [track for track in tracks if not track.mute]
+
+
+def strips(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaStrip]:
+    """Returns the NLA strips that are evaluated, including strips within strips, from the lowest track on."""
+    found, left = [], [strip for track in playing_tracks(animation) for strip in track.strips]
     while left:
         strip = left.pop(0)
         if strip.mute:
@@ -142,24 +147,53 @@ def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
             yield from curves_of(strip.action, getattr(strip, "action_slot", None))
 
 
-def value_at(animation: bpy.types.AnimData, wanted: list[bpy.types.FCurve], frame: float) -> float:
+def value_at(
+    animation: bpy.types.AnimData, wanted: list[bpy.types.FCurve], frame: float, default: float = 0.0
+) -> float:
     """Returns the value at a frame of the scene of the one curve of `wanted` that Blender puts on top of the others.
 
-    The curve of the active action, else that of the highest strip that has begun. Blending is left out.
+    The curve of the active action, else that of the highest track with a strip that acts. Where none acts, Blender gives the
+    property its `default`, not the value that the artist has set. Blending is left out.
     """
     own, lying = list(curves_in(animation)), strips(animation)
     active = next((curve for curve in wanted if curve in own), None)
-    found = [(strip, curve) for strip in lying for curve in wanted if strip.action and curve in strip_curves(strip)]
-    if (active is not None and not disturbance(animation)) or not found:
+    played = any(strip.action and curve in strip_curves(strip) for strip in lying for curve in wanted)
+    if (active is not None and not disturbance(animation)) or not played:
         return (active or wanted[0]).evaluate(frame)
-    first = min(found, key=lambda each: each[0].frame_start)
-    strip, curve = next((each for each in reversed(found) if holds(each[0], frame)), first)
-    return curve.evaluate(strip_time(strip, frame))
+    for track in reversed(playing_tracks(animation)):
+        value = value_of_strips(list(track.strips), wanted, frame)
+        if value is not None:
+            return value
+    return default
 
 
-def holds(strip: bpy.types.NlaStrip, frame: float) -> bool:
-    """Returns whether a strip has begun, and still acts."""
-    return strip.frame_start <= frame and (frame <= strip.frame_end or strip.extrapolation != "NOTHING")
+def value_of_strips(strips: list[bpy.types.NlaStrip], wanted: list[bpy.types.FCurve], frame: float) -> float | None:
+    """Returns the value at a frame of the one curve of `wanted` that the strips of a track play; None where none of them acts."""
+    strip = acting_strip(strips, frame)
+    if strip is None:
+        return None
+    time = strip_time(strip, frame)
+    if len(strip.strips):
+        return value_of_strips(list(strip.strips), wanted, time)
+    curves = strip_curves(strip) if strip.action else []
+    curve = next((curve for curve in wanted if curve in curves), None)
+    return None if curve is None else curve.evaluate(time)
+
+
+def acting_strip(strips: list[bpy.types.NlaStrip], frame: float) -> bpy.types.NlaStrip | None:
+    """Returns the one strip of a track that acts at a frame, as Blender chooses it; None where none does.
+
+    The first strip that holds the frame, else the last one before it unless its extrapolation is Nothing. Before all of them the
+    first acts if it holds in both directions. A strip that is muted keeps its place and does nothing.
+    """
+    strip = next((each for each in strips if each.frame_start <= frame <= each.frame_end), None)
+    if strip is None:
+        gone = [each for each in strips if each.frame_end < frame]
+        if gone:
+            strip = gone[-1] if gone[-1].extrapolation != "NOTHING" else None
+        elif strips and strips[0].extrapolation == "HOLD":
+            strip = strips[0]
+    return None if strip is None or strip.mute else strip
 
 
 def strip_curves(strip: bpy.types.NlaStrip) -> list[bpy.types.FCurve]:

@@ -14,11 +14,11 @@ import numpy as np
 from ..logic.driven import FALLOFFS, HEAD, KINDS, NUMBERS, SHAPES, SIDES, WEIGHTED, Driven, FieldChoices
 from ..saved import validation
 from . import animation
-from .curve_prints import curve_print
+from .curve_prints import curve_print, strips_print
 
 #: Settings of an object that may be keyed: data path and default. A driver alone has no value before the frames are read.
 KEYABLE = {"influence": 1.0, "softness": 0.5, "field_weight": 1.0}
-#: Standard gravity, for gravity that a driver alone gives.
+#: Standard gravity, Blender's default: for gravity that a driver alone gives, and where no strip acts.
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -54,14 +54,15 @@ def value_at(obj: bpy.types.Object, scene: bpy.types.Scene, name: str, frame: in
         for curve in curves:
             same = [each for each in curves if each.array_index == curve.array_index]
             driven = any(each.driver is not None for each in same)
-            value[curve.array_index] = (
-                GRAVITY[curve.array_index] if driven else animation.value_at(scene.animation_data, same, frame)
-            )
+            usual = GRAVITY[curve.array_index]
+            value[curve.array_index] = usual if driven else animation.value_at(scene.animation_data, same, frame, usual)
         return tuple(value)
     if not curves:
         return getattr(obj.thew, name)
     driven = any(curve.driver is not None for curve in curves)
-    value = KEYABLE[name] if driven else animation.value_at(obj.animation_data, curves, frame)
+    value = KEYABLE[name]
+    if not driven:
+        value = animation.value_at(obj.animation_data, curves, frame, value)
     limits = obj.thew.bl_rna.properties[name]  # as Blender has it where keys overshoot
     return min(max(value, limits.hard_min), limits.hard_max)
 
@@ -206,8 +207,12 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     if not (driven.keyed or driven.fields or driven.problems):
         return ()
     prints: list[tuple] = [(driven,), *((name, curve_print(curve)) for name, curve in setting_curves(obj, scene))]
+    for owner, keyed in ((obj, driven.keyed - {"gravity"}), (scene, driven.keyed & {"gravity"})):
+        if keyed and owner is not None:
+            prints.append(strips_print(owner.animation_data))
     for each in acting(obj, scene)[0]:
         if each.animation_data is not None:
+            prints.append(strips_print(each.animation_data))
             prints += [
                 curve_print(curve)
                 for curve in animation.curves(each.animation_data)

@@ -29,7 +29,7 @@ def save(path: Path) -> None:
     """
     path = path.resolve()
     clear(path)
-    part = path.with_name(f".{path.stem}.{os.getpid()}{PART_SUFFIX}")
+    part = part_of(path)
     try:
         bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
         with bpy.data.libraries.load(str(part)) as (found, _):
@@ -38,11 +38,17 @@ def save(path: Path) -> None:
             raise OSError("the file is not whole")
         replace_file(part, path)
     except (RuntimeError, OSError) as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         reason = " ".join(str(error).split()).removeprefix("Error: ")
         raise Refusal(
             f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out"
         ) from error
+
+
+def part_of(path: Path) -> Path:
+    """Returns the name of the unfinished file for a path, which only this process writes."""
+    return path.with_name(f".{path.stem}.{os.getpid()}{PART_SUFFIX}")
 
 
 def replace_file(part: Path, path: Path) -> None:

@@ -17,8 +17,8 @@ import bpy
 import numpy as np
 
 from . import animation
+from .curve_prints import curve_print, identity, strips_print
 from .mesh import numbers
-from .rig_controls import curve_print
 
 #: Paths that place an object in the space of its parent.
 PLACE_PATHS = ("location", "rotation", "scale", "delta_")
@@ -107,29 +107,7 @@ def animation_prints(data: bpy.types.AnimData | None) -> Iterator[Any]:
     """Yields which actions, strips and drivers play, and how."""
     if data is None:
         return
-    slot = animation.active_slot(data)
-    action = data.action.session_uid if data.action is not None else 0
-    yield (
-        action,
-        animation.identifier_of(slot),
-        data.action_influence,
-        data.action_blend_type,
-        data.action_extrapolation,
-    )
-    for strip in animation.strips(data):
-        yield (
-            strip.action.session_uid if strip.action is not None else 0,
-            animation.identifier_of(getattr(strip, "action_slot", None)),
-            *(strip.frame_start, strip.frame_end, strip.action_frame_start, strip.action_frame_end),
-            *(strip.scale, strip.repeat, strip.influence, strip.blend_type, strip.extrapolation),
-            *(
-                strip.use_reverse,
-                strip.blend_in,
-                strip.blend_out,
-                strip.use_animated_influence,
-                strip.use_animated_time,
-            ),
-        )
+    yield identity(data.action), animation.identifier_of(animation.active_slot(data)), strips_print(data)
     for curve in data.drivers:
         yield curve_print(curve)
         yield from (property_value(target) for one in curve.driver.variables for target in one.targets)

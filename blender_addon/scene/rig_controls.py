@@ -10,7 +10,7 @@ import numpy as np
 
 from ..logic.names import describe
 from . import animation, driven, pins
-from .curve_prints import curve_print
+from .curve_prints import curve_print, strips_print
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
 
@@ -94,9 +94,7 @@ def control_animation(obj: bpy.types.Object) -> tuple:
         return others
     data = obj.animation_data
     prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
-    for strip in animation.strips(data):
-        times = strip.frame_start, strip.frame_end, strip.action_frame_start, strip.scale, strip.influence
-        prints.append((strip.name, strip.blend_type, *times))
+    prints.append(strips_print(data))
     for curve in animation.curves(data):
         if rig_of_path(obj, curve.data_path) >= 0:
             prints.append(curve_print(curve))

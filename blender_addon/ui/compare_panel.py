@@ -8,9 +8,10 @@ from typing import Any
 import bpy
 
 from ..languages.translations import translate
-from ..logic.comparison import SIDES, difference_text, differences, number_texts, unpack
+from ..logic.comparison import SIDES, difference_text, differences, number_texts
 from ..logic.errors import Refusal
 from ..saved import comparison
+from ..saved.units import length
 from .layouts import buttons, draw_translated
 from .panel_places import panels
 
@@ -44,11 +45,10 @@ def draw_compare(layout, _context, obj, width: int) -> None:
 def difference_lines(settings) -> list[str]:
     """Returns a line for each setting in which A and B differ, in the artist's language."""
     try:
-        other = unpack(settings.compared_other)
+        other = comparison.other_values(settings)
     except Refusal as error:
         return [translate(str(error))]
     known = comparison.defaults_of(settings)
-    other = {name: value for name, value in other.items() if name in known}
     found = differences(comparison.values_of(settings), other, known)
     lines = [
         line_of(settings.bl_rna.properties[name], settings.compared_side, *values) for name, *values in found[:MAX_ROWS]
@@ -60,7 +60,9 @@ def difference_lines(settings) -> list[str]:
 
 def line_of(prop: bpy.types.Property, side: str, mine: Any, other: Any) -> str:
     """Returns the line of one setting, with its name and its values as the panel shows them."""
-    if prop.type == "FLOAT":
+    if prop.type == "FLOAT" and prop.unit == "LENGTH":
+        texts = number_texts(mine, other, prop.precision, length)
+    elif prop.type == "FLOAT":
         texts = number_texts(mine, other, prop.precision)
     else:
         texts = tuple(value_text(prop, value) for value in (mine, other))

@@ -43,9 +43,10 @@ def draw_restarts(layout, obj, scene, width: int) -> None:
     if keyed:
         draw_text(column, f"Begins anew by keys in {frames_text(sorted(keyed))}", width, icon="KEYFRAME_HLT")
     if settings.restart_at_cuts and flesh is not None:
-        for cut in flesh.noticed[:MAX_ROWS]:
-            if cut.frame not in restarts.passed_frames(settings):
-                draw_cut(column, cut, width, decided=True)
+        passed = restarts.passed_frames(settings)
+        taken = [cut for cut in flesh.noticed if not cut.is_pop and cut.frame not in passed]
+        for cut in taken[:MAX_ROWS]:
+            draw_cut(column, cut, width, decided=True)
     for frame in sorted(restarts.passed_frames(settings)):
         draw_known(column, f"Goes on through frame {frame}", frame, width)
     draw_open(column, () if flesh is None else flesh.open_cuts, width)
@@ -94,7 +95,7 @@ def marks(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[tuple[int, tupl
     cuts = () if flesh is None else flesh.open_cuts
     begun = set(groups.restarts(obj, scene))
     if flesh is not None and obj.thew.restart_at_cuts:
-        begun |= {cut.frame for cut in flesh.noticed} - restarts.passed_frames(obj.thew)
+        begun |= {cut.frame for cut in flesh.noticed if not cut.is_pop} - restarts.passed_frames(obj.thew)
     return [(frame, RESTART_COLOUR) for frame in sorted(begun)] + [(cut.frame, CUT_COLOUR) for cut in cuts]
 
 

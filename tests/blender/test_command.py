@@ -151,6 +151,53 @@ def test_command_unwritable_out(saved_file, tmp_path, capsys, monkeypatch, place
     assert "Nothing can be saved to" in capsys.readouterr().err
 
 
+def bad_folder(tmp_path, kind: str):
+    """Returns the path of a folder that cannot be made."""
+    path = tmp_path / ("x" * 300 if kind == "long" else kind)
+    if kind == "file":
+        path.write_bytes(b"a file of the artist's")
+    elif kind in {"broken link", "loop"}:
+        path.symlink_to(tmp_path / ("gone" if kind == "broken link" else kind))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["file", "broken link", "loop", "long", "no folder/shots"])
+def test_export_folder_refused(saved_file, tmp_path, capsys, monkeypatch, kind):
+    """A folder that cannot be made is refused with a sentence before the file is opened, and nothing lies in its place."""
+    monkeypatch.setattr(part("cli"), "open_file", None)
+    place = bad_folder(tmp_path, kind)
+    left = sorted(tmp_path.iterdir())
+    assert part("cli").main(["export", str(saved_file), "--out", str(place)]) == 1
+    said = capsys.readouterr().err
+    assert "choose another one with --out" in said and "Traceback" not in said and "Errno" not in said
+    assert sorted(tmp_path.iterdir()) == left
+
+
+@pytest.mark.parametrize("kind", ["long", "file/out.blend"])
+def test_command_out_refused(saved_file, tmp_path, capsys, monkeypatch, kind):
+    """A name that no file can have is refused with a sentence before the file is opened."""
+    monkeypatch.setattr(part("cli"), "open_file", None)
+    bad_folder(tmp_path, "file")
+    assert run(saved_file, "--out", bad_folder(tmp_path, kind)) == 1
+    assert "Nothing can be saved to" in capsys.readouterr().err
+
+
+def test_command_long_names(saved_file, capsys):
+    """Files with names that are too long are said to be missing."""
+    long = "x" * 300
+    assert part("cli").main(["export", long]) == 1 and "There is no file" in capsys.readouterr().err
+    assert run(saved_file, "--clip", long) == 1 and "Traceback" not in capsys.readouterr().err
+
+
+def test_export_folder_of_failure(scene, tmp_path, capsys):
+    """Where nothing is exported no new folder is left, and a folder that was there stays."""
+    gone = tmp_path / "gone.blend"
+    for place, was in ((tmp_path / "new", False), (tmp_path, True)):
+        assert part("cli").main(["export", str(gone), "--out", str(place)]) == 1
+        assert "There is no file" in capsys.readouterr().err
+        assert place.exists() == was
+
+
 def test_command_out_folder(saved_file, tmp_path, capsys):
     """A folder takes the bake under the name of its file."""
     (tmp_path / "baked").mkdir()

@@ -246,3 +246,38 @@ def test_swap_undone(fleshed_character, counted):
     assert body.thew.compared_side == "B" and body.thew.softness == 0.5
     np.testing.assert_array_equal(play(body, FRAMES), first)
     assert len(counted) == done and flesh_of(body).build_settings.softness == 0.5
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "soft", 3, 2.5, True, [1], {}, float("nan"), 1e39, 10**400], ids=lambda each: str(each)[:9]
+)
+def test_damaged_values_are_left_out(fleshed_character, wrong):
+    """Values of a wrong type in the text of the other side break neither the panel nor a swap: they count as not set."""
+    body, _ = fleshed_character
+    comparison, pack = part("saved.comparison"), part("logic.comparison").pack
+    body.thew.softness = 0.8
+    kinds = {"BOOLEAN": (bool,), "INT": (int,), "FLOAT": (int, float), "STRING": (str,), "ENUM": (str,)}
+    for prop in comparison.compared_properties(body.thew):
+        body.thew.compared_other = pack({prop.identifier: wrong, "settling": 2.0})
+        lines = words(body)
+        assert any("Settling" in line for line in lines)
+        if type(wrong) not in kinds[prop.type]:
+            assert comparison.other_values(body.thew) == {"settling": 2.0}, prop.identifier
+    body.thew.compared_other = pack({"softness": wrong, "method": wrong, "use_gravity": wrong, "cells_across": wrong})
+    assert bpy.ops.thew.compare_swap() == {"FINISHED"}
+    assert np.isfinite(body.thew.softness) and words(body)
+
+
+@pytest.mark.parametrize(
+    "system, scale, texts",
+    [("METRIC", 1.0, ("2 mm", "5 mm")), ("METRIC", 0.01, ("20 µm", "50 µm")), ("NONE", 1.0, ("0.002", "0.005"))],
+)
+def test_lengths_in_units_of_scene(fleshed_character, scene, system, scale, texts):
+    """A length is written as its field in the panel shows it, in the units of the scene."""
+    body, _ = fleshed_character
+    scene.unit_settings.system, scene.unit_settings.scale_length = system, scale
+    body.thew.contact_thickness = 0.002
+    bpy.ops.thew.compare_store()
+    body.thew.contact_thickness = 0.005
+    (line,) = [each for each in words(body) if "A " in each and ", B " in each]
+    assert line.endswith(f"A {texts[1]}, B {texts[0]}"), line

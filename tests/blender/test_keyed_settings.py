@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, flesh_of, largest_difference, part, play, size_of
+from helpers import activate, flesh_of, largest_difference, make_character, part, play, size_of
 
 FRAMES = range(1, 21)
 
@@ -221,3 +221,164 @@ def test_settings_in_strips(fleshed_character, scene, start, settings):
         scene.frame_set(frame)
         down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
         assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-3), frame
+
+
+#: How a strip goes on beyond its ends.
+EXTRAPOLATIONS = ("HOLD", "HOLD_FORWARD", "NOTHING")
+
+
+@pytest.mark.parametrize("upper", EXTRAPOLATIONS)
+@pytest.mark.parametrize("lower", EXTRAPOLATIONS)
+@pytest.mark.parametrize("starts", [(6, 13), (13, 6)])
+@pytest.mark.parametrize("tracks", [1, 2])
+def test_value_before_and_after_strips(scene, starts, lower, upper, tracks):
+    """Before, between and behind strips of one track and of two, settings have the values that Blender evaluates."""
+    driven, animation, body = part("scene.driven"), part("scene.animation"), make_character()[0]
+    for owner, path, first, second in (
+        (body.thew, "softness", (0.2, 0.4), (0.6, 0.9)),
+        (scene, "gravity", ((0.0, 0.0, -1.0), (0.0, 0.0, -2.0)), ((0.0, 0.0, -6.0), (0.0, 0.0, -9.0))),
+    ):
+        strips = []
+        for start, values in zip(starts, (first, second), strict=True):
+            key(owner, path, *zip((1, 5), values, strict=True))
+            for curve in animation.curves_in(owner.id_data.animation_data):
+                set_linear(curve)
+            strips.append(lay_in_track(owner.id_data, start))
+        data = owner.id_data.animation_data
+        if tracks == 1:
+            top, moved = data.nla_tracks[1], strips[1]
+            again = data.nla_tracks[0].strips.new("Again", starts[1], moved.action)
+            if hasattr(moved, "action_slot"):
+                again.action_slot = moved.action_slot
+            strips[1] = again
+            data.nla_tracks.remove(top)
+        strips[0].extrapolation, strips[1].extrapolation = lower, upper
+    body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)  # neither keyed nor a default
+    right = evaluated(body, "softness")
+    for frame in FRAMES:
+        assert driven.value_at(body, scene, "softness", frame) == pytest.approx(right[frame - 1], abs=1e-5), frame
+        scene.frame_set(frame)
+        down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
+        assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-5), frame
+
+
+def test_value_of_muted_strip(scene):
+    """A muted strip keeps its place in its track and does nothing, as Blender has it; of two strips that meet the first one plays."""
+    driven, body = part("scene.driven"), make_character()[0]
+    key(body.thew, "softness", (1, 0.2), (5, 0.4))
+    first = lay_in_track(body, 3)
+    track = body.animation_data.nla_tracks[0]
+    second = track.strips.new("Second", round(first.frame_end), first.action)
+    if hasattr(first, "action_slot"):
+        second.action_slot = first.action_slot
+    for muted in ((False, False), (True, False), (False, True)):
+        first.mute, second.mute = muted
+        right = evaluated(body, "softness")
+        found = [driven.value_at(body, scene, "softness", frame) for frame in FRAMES]
+        np.testing.assert_allclose(found, right, atol=1e-5)
+
+
+#: Edits of a strip that change what it plays.
+STRIP_EDITS = {
+    "action_frame_end": 7.0, "repeat": 2.0, "use_reverse": True, "extrapolation": "NOTHING", "blend_in": 3.0, "blend_out": 3.0,
+    "blend_type": "ADD", "scale": 2.0, "mute": True, "frame_start": 2.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRIP_EDITS)
+def test_strip_edit_is_noticed(scene, name):
+    """Every edit of a strip changes the fingerprint of the keys: of a setting of the object, of the scene's gravity, of a rig's control."""
+    driven, controls, body = part("scene.driven"), part("scene.rig_controls"), make_character()[0]
+
+    def change(strip) -> None:
+        strip.use_auto_blend = False
+        if name == "frame_start":
+            strip.frame_end += 20.0
+        setattr(strip, name, STRIP_EDITS[name])
+
+    key(body.thew, "softness", (1, 0.2), (10, 0.8))
+    strip = lay_in_track(body, 1)
+    before = driven.fingerprint(body)
+    change(strip)
+    assert driven.fingerprint(body) != before
+    body.animation_data_clear()
+    assert driven.fingerprint(body) == ()
+    key(scene, "gravity", (1, (0.0, 0.0, -9.0)), (10, (0.0, 0.0, 0.0)))
+    strip = lay_in_track(scene, 1)
+    before = driven.fingerprint(body)
+    change(strip)
+    assert driven.fingerprint(body) != before
+    scene.animation_data_clear()
+    body.thew.rigs.add().name = "Rig"
+    key(body.thew.rigs[0], "control", (1, 0.0), (10, 1.0))
+    strip = lay_in_track(body, 1)
+    before = controls.control_animation(body)
+    change(strip)
+    assert controls.control_animation(body) != before
+
+
+@pytest.mark.parametrize("owned", ["body", "scene"])
+def test_strip_edit_simulated_anew(fleshed_character, owned):
+    """A strip of keyed softness or gravity that plays backwards is simulated anew, though the first frames stay as they were."""
+    body, scene = fleshed_character[0], bpy.context.scene
+    body.thew.motion_start = "SETTLED"
+    body.thew.rest_includes_gravity = False
+    if owned == "body":
+        key(body.thew, "softness", (1, 0.2), (10, 0.9))
+    else:
+        key(scene, "gravity", (1, (0.0, 0.0, -9.0)), (10, (0.0, 0.0, 9.0)))
+    strip = lay_in_track(body if owned == "body" else scene, 8, extrapolation="HOLD_FORWARD")
+    once = play(body, FRAMES)
+    scene.frame_set(2)
+    strip.use_reverse = True
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    read = flesh_of(body).motion.drive[:20].copy()
+    assert largest_difference(play(body, FRAMES), once) > 1e-4 * size_of(once[0])
+    np.testing.assert_allclose(read[:, 1], evaluated(body, "softness"), atol=1e-6)
+    downs = []
+    for frame in FRAMES:
+        scene.frame_set(frame)
+        downs.append(bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2])
+    np.testing.assert_allclose(read[:, 5], downs, atol=1e-5)
+
+
+def test_print_of_animated_strip(scene):
+    """A strip whose influence is animated has one fingerprint in all frames, and another one when a key of the influence is moved."""
+    driven, movers, body = part("scene.driven"), part("scene.movers"), make_character()[0]
+    key(body.thew, "softness", (1, 0.2), (10, 0.8))
+    strip = lay_in_track(body, 1)
+    strip.use_animated_influence = True
+    for frame, influence in ((1, 0.0), (10, 1.0)):
+        strip.influence = influence
+        strip.keyframe_insert("influence", frame=frame)
+    found = []
+    for frame in (1, 4, 9):
+        scene.frame_set(frame)
+        found.append((driven.fingerprint(body), movers.fingerprint(body)))
+    assert found[0] == found[1] == found[2]
+    next(curve for curve in strip.fcurves if curve.data_path == "influence").keyframe_points[1].co.y = 0.5
+    assert driven.fingerprint(body) != found[0][0] and movers.fingerprint(body) != found[0][1]
+
+
+@pytest.mark.parametrize(
+    "kind, name, value",
+    [
+        ("ELASTIC", "amplitude", 3.0),
+        ("ELASTIC", "period", 7.0),
+        ("BACK", "back", 4.0),
+        ("SINE", "easing", "EASE_OUT"),
+        ("BOUNCE", "easing", "EASE_IN"),
+    ],
+)
+def test_shape_of_keys_is_noticed(scene, kind, name, value):
+    """Easing, overshoot, amplitude and period of a key shape the way to the next one, so an edit of them changes the fingerprint."""
+    driven, body = part("scene.driven"), make_character()[0]
+    key(body.thew, "softness", (1, 0.3), (20, 0.6))
+    (curve,) = [curve for _, curve in driven.setting_curves(body, scene)]
+    point = curve.keyframe_points[0]
+    point.interpolation = kind
+    before, values = driven.fingerprint(body), [curve.evaluate(frame) for frame in FRAMES]
+    setattr(point, name, value)
+    assert [curve.evaluate(frame) for frame in FRAMES] != values
+    assert driven.fingerprint(body) != before

@@ -225,3 +225,34 @@ def test_workflow_actions_pinned():
     for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
         for used in re.findall(r"uses: *(\S+)", workflow.read_text()):
             assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), f"{workflow.name}: {used}"
+
+
+def test_pytest_options_keep_own(monkeypatch):
+    """A developer's own options of pytest are kept, and come last."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    assert checks.pytest_options() == {"PYTEST_ADDOPTS": checks.SLOW}
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-x --durations=3")
+    assert checks.pytest_options() == {"PYTEST_ADDOPTS": f"{checks.SLOW} -x --durations=3"}
+    for job in checks.blender_jobs([main_blender()], {}):
+        assert job.env["PYTEST_ADDOPTS"].endswith(" -x --durations=3")
+
+
+def test_debian_packages_installed_once(monkeypatch, tmp_path):
+    """Builds and tests in turn install each list of packages once."""
+    stamps, ran = {}, []
+    (tmp_path / "usr" / "bin").mkdir(parents=True)
+    for folder in ("etc/apt/apt.conf.d", "etc/ssl/certs"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("cargo", "apt-get"):
+        (tmp_path / "usr" / "bin" / name).touch()
+    monkeypatch.setenv("THEW_DEBIAN", str(tmp_path))
+    monkeypatch.setattr(cross.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(cross.os, "geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr(cross.shutil, "which", lambda _name: "debootstrap")
+    monkeypatch.setattr(cross.shutil, "copy2", lambda *_: None)
+    monkeypatch.setattr(cross, "run", ran.append)
+    monkeypatch.setattr(cross, "is_done", lambda step, wanted: stamps.get(step) == wanted)
+    monkeypatch.setattr(cross, "mark_done", stamps.__setitem__)
+    for further in (None, cross.EMULATORS, None, cross.EMULATORS):
+        assert cross._debian(further) == tmp_path
+    assert len([words for words in ran if "install" in words]) == 2
