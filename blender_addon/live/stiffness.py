@@ -19,6 +19,8 @@ _maps: dict[int, tuple[bytes, StiffnessMap]] = {}
 MAX_MAPS = 8
 #: Frames of the clip that are looked at, evenly spread: more find a few hundredths more motion.
 MAX_FRAMES = 24
+#: Difference from the automatic map that counts as painted: a step of the weights that Blender shows, 0.01.
+PAINTED_DIFFERENCE = 0.01
 #: One g, m/s², and the turns that lay a body on its side.
 GRAVITY = 9.81
 LYING = (
@@ -56,9 +58,17 @@ def facts_of(flesh: Flesh, influence: float = 1.0) -> SkinFacts:
         flesh_map, np.asarray(flesh.body.thickness, dtype=np.float64), sag_of(flesh), float(flesh.surface.size),
         cell, tuple(character.bones), character.weights,
         rigid=painted.rigid, hard=character.hard.part, materials=character.hard.names,
-        is_painted=painted.flesh is not None, stiffness=painted.factors(), motion=moved, unlimited=unlimited_motion(flesh),
+        is_painted=is_painted(flesh), stiffness=painted.factors(), motion=moved, unlimited=unlimited_motion(flesh),
         swing=float(settings.simulation.max_offset or 0.0), softness=settings.softness, influence=influence, shown=shown,
     )  # fmt: skip
+
+
+def is_painted(flesh: Flesh) -> bool | np.ndarray:
+    """Returns where the map is another than the automatic one, [n]: a preset or a stroke writes all of it and changes a part."""
+    own = flesh.character.painted.flesh
+    if own is None or flesh.automatic is None:
+        return own is not None
+    return np.abs(own - np.asarray(flesh.automatic.flesh)) > PAINTED_DIFFERENCE
 
 
 def sag_of(flesh: Flesh) -> np.ndarray:

@@ -82,7 +82,7 @@ class SkinFacts:
     rigid: np.ndarray | None = None
     hard: np.ndarray | None = None  # [n] share of hard materials
     materials: tuple[str, ...] = ()  # their names
-    is_painted: bool = False  # the map is the artist's
+    is_painted: bool | np.ndarray = False  # [n] where the map is the artist's
     stiffness: np.ndarray | None = None  # [n] painted factors
     motion: np.ndarray | None = None  # [n] largest displacement in the simulated motion before Influence
     unlimited: float = 0.0  # the largest of any vertex before limits; 0: unknown
@@ -187,12 +187,13 @@ def all_shares(facts: SkinFacts) -> dict[str, Any]:
     """Returns the share of the motion that each cause leaves at each vertex, [n] or one number."""
     n = len(facts.flesh)
     soft = map_share(facts.flesh)
-    hard = np.zeros(n) if facts.hard is None or facts.is_painted else facts.hard
+    painted = np.broadcast_to(np.asarray(facts.is_painted), n)
+    hard = np.zeros(n) if facts.hard is None else np.where(painted, 0.0, facts.hard)
     found: dict[str, Any] = {
         "rigid": 1.0 if facts.rigid is None else 1.0 - facts.rigid,
         "material": np.where(hard > 0.0, np.minimum(soft, 1.0 - hard), 1.0),
-        "painted": soft if facts.is_painted else 1.0,
-        "automatic": 1.0 if facts.is_painted else np.where(hard > 0.0, 1.0, soft),
+        "painted": np.where(painted, soft, 1.0),
+        "automatic": np.where(painted | (hard > 0.0), 1.0, soft),
         "stiffness": 1.0 if facts.stiffness is None else 1.0 / facts.stiffness,
         "softness": 1.0
         if facts.softness is None or facts.softness >= FIRM_SOFTNESS

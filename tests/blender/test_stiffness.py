@@ -54,6 +54,20 @@ def test_causes_follow_edits(fleshed_character):
     assert "softness" in set(causes(body)[belly])
 
 
+def test_causes_beside_painted_part(fleshed_character):
+    """A map of which a part was painted is told as the automatic one elsewhere."""
+    body, _ = fleshed_character
+    play(body, (2,))
+    at, before = heights(body), causes(body)
+    own = np.asarray(flesh_of(body).automatic.flesh)
+    belly = np.abs(at - 0.7) < 0.15
+    part("scene.flesh_map").write(body, "Flesh", np.where(belly, 0.05, own))
+    refresh(body)
+    after = causes(body)
+    assert set(after[belly]) == {"painted"} and "painted" not in set(after[~belly])
+    assert np.array_equal(before[~belly] == "automatic", after[~belly] == "automatic")
+
+
 def test_causes_kept(fleshed_character, monkeypatch):
     """The map is found once while nothing changes."""
     body, _ = fleshed_character

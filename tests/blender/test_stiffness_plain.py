@@ -77,6 +77,16 @@ def test_cause_at_one_vertex(changes, name, words):
     assert words in causes.StiffnessMap.find(facts(**changes)).sentence(V, "{:.3g} m".format)
 
 
+def test_painted_part_of_map():
+    """Where a painted map is as the automatic one, the automatic map is told, and hard materials are."""
+    painted = np.zeros(N, dtype=bool)
+    assert cause(flesh=0.2, is_painted=painted)[0] == "automatic"
+    assert cause(flesh=0.02, hard=1.0, materials=("Hooves",), is_painted=painted)[0] == "material"
+    painted[V] = True
+    assert cause(flesh=0.2, is_painted=painted)[0] == "painted"
+    assert cause(flesh=0.02, hard=1.0, materials=("Hooves",), is_painted=painted)[0] == "painted"
+
+
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
