@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import jobs, stiffness
+from ..live import jobs, session, stiffness
+from ..live.flesh import Flesh
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -14,8 +15,8 @@ from ..saved.units import length
 from ..scene import mesh
 from . import softening
 
-#: The sentence told last, by the object's session id.
-_told: dict[int, str] = {}
+#: The sentence told last and the flesh that it is about, by the object's session id.
+_told: dict[int, tuple[str, tuple]] = {}
 
 
 def explain(context: bpy.types.Context, obj: bpy.types.Object, vertex: int = -1) -> str:
@@ -30,7 +31,7 @@ def explain(context: bpy.types.Context, obj: bpy.types.Object, vertex: int = -1)
         vertex = chosen_vertex(context, obj, flesh, found)
     scale = flesh.place.metres_per_unit
     text = found.sentence(vertex, lambda metres: length(metres / scale))
-    _told[obj.session_uid] = text
+    _told[obj.session_uid] = text, stamp(flesh)
     return text
 
 
@@ -53,5 +54,11 @@ def chosen_vertex(context, obj: bpy.types.Object, flesh, found) -> int:
 
 
 def told(obj: bpy.types.Object) -> str:
-    """Returns the sentence told last about an object in this session; "" without one."""
-    return _told.get(obj.session_uid, "")
+    """Returns the sentence told last about an object in this session; "" without one, or where its flesh is another since."""
+    text, about = _told.get(obj.session_uid, ("", ()))
+    return text if text and stamp(session.register.known_state(obj)) == about else ""
+
+
+def stamp(flesh: Flesh | None) -> tuple:
+    """Returns what tells whether flesh is the same."""
+    return () if flesh is None else (flesh.body_key, flesh.clip_key, flesh.group_key)

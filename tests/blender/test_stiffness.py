@@ -106,7 +106,8 @@ def test_motion_of_facts_is_shown(fleshed_character):
 
 
 def test_explain_vertex(fleshed_character):
-    """The sentence names thickness, bone, motion and reason, at a number, a selection and the 3D cursor; the panel keeps it."""
+    """The sentence names thickness, bone, motion and reason, at a number, a selection and the 3D cursor; the panel keeps it
+    until the flesh is another."""
     body, _ = fleshed_character
     play(body, (1, 2))
     explain = part("edit.explaining").explain
@@ -129,6 +130,9 @@ def test_explain_vertex(fleshed_character):
     bpy.context.scene.cursor.location = body.data.vertices[30].co * 1.001
     assert bpy.ops.thew.explain_stiffness() == {"FINISHED"}
     assert part("edit.explaining").told(body).startswith("Vertex 30:")
+    body.thew.softness = 0.8
+    play(body, (1, 2))
+    assert part("edit.explaining").told(body) == ""  # it was about other flesh
 
 
 def test_explain_refusals(fleshed_character):
