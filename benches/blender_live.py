@@ -308,8 +308,13 @@ def open_fox() -> bpy.types.Object | None:
 
 
 def fine_biped() -> bpy.types.Object:
-    """Builds our biped with 27,752 vertices."""
+    """Builds our biped with 27,752 vertices in a scene of its own."""
     characters.empty_scene()
+    return add_fine_biped()
+
+
+def add_fine_biped() -> bpy.types.Object:
+    """Adds our biped with 27,752 vertices, walking."""
     figure = own.FIGURES["biped"]()
     figure.cell = 0.0119
     armature, body = build(figure)

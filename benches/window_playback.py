@@ -21,9 +21,7 @@ import bpy
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from assets import characters as own
-from assets.characters.scene import build
-from benches.blender_live import data_file
+from benches.blender_live import add_fine_biped, data_file
 from demo import characters
 from demo.extension import activate
 from demo.window import camera, mouse, stage
@@ -96,15 +94,6 @@ def add_fox() -> bpy.types.Object | None:
     camera.edit(bpy.ops.import_scene.gltf, filepath=str(path))
     (body,) = characters.skinned_meshes()
     characters.choose_clip([characters.armature_of(body)], "Survey")
-    return body
-
-
-def add_fine_biped() -> bpy.types.Object:
-    """Adds our biped with 27,752 vertices."""
-    figure = own.FIGURES["biped"]()
-    figure.cell = 0.0119
-    armature, body = build(figure)
-    own.use_action(armature, "walk")
     return body
 
 

@@ -97,7 +97,7 @@ def cross(names: list[str]) -> list[Path]:
     for name in names:
         say(f"wheel for {name}")
         target = TARGETS[name]
-        _cargo(folder, target, ["-p", "thew-wheel", *target.options])
+        _cargo(folder, target, ["build", "-p", "thew-wheel", *target.options])
         module = folder / "thew" / "target" / target.triple / "release" / target.library
         built.append(assemble(here, module.read_bytes(), target, DIST))
         products.check_private(built[-1])
@@ -115,28 +115,12 @@ def test(name: str, words: list[str]) -> None:
         raise BuildError(f"Nothing in Debian runs programs of {name}.")
     folder = _debian(EMULATORS)
     _copy_sources(folder / "thew")
-    _cargo(folder, target, ["--lib", "-p", "thew", "--no-default-features"], "test", "--no-run")
+    _cargo(folder, target, ["test", "--no-run", "--lib", "-p", "thew", "--no-default-features"])
     programs = (folder / "thew" / "target" / target.triple / "release" / "deps").glob("thew-*")
     built = max((p for p in programs if p.suffix in ("", ".exe")), key=lambda p: p.stat().st_mtime)
-    quiet = ["HOME=/root", "PATH=/usr/bin:/bin", "WINEDEBUG=-all"]
     program = Path("/", built.relative_to(folder))
     say(f"tests of {name} under {target.emulator[0]}")
-    run(
-        [
-            "chroot",
-            folder,
-            "env",
-            "-i",
-            *quiet,
-            "sh",
-            "-c",
-            'cd /thew && exec "$@"',
-            "sh",
-            *target.emulator,
-            program,
-            *words,
-        ]
-    )
+    _run_inside(folder, {"WINEDEBUG": "-all"}, [*target.emulator, program, *words])
 
 
 def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
@@ -155,13 +139,11 @@ def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
     return built
 
 
-def _cargo(folder: Path, target: Target, words: list[str], command: str = "build", *options: str) -> None:
-    """Runs a command of cargo in the Debian folder, with the standard library built for the target."""
+def _cargo(folder: Path, target: Target, words: list[str]) -> None:
+    """Runs a command of cargo in the Debian folder, with the standard library built for the target. `words`: the command and its options."""
     if target.zig:
         _install_zig(folder, target.zig)
     variables = {
-        "HOME": "/root",
-        "PATH": "/usr/bin:/bin",
         "RUSTC_BOOTSTRAP": "1",
         "PYO3_CROSS": "1",
         "PYO3_CROSS_PYTHON_VERSION": "3.11",
@@ -171,9 +153,15 @@ def _cargo(folder: Path, target: Target, words: list[str], command: str = "build
     }
     if own := variables.pop(f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_RUSTFLAGS", ""):
         variables["RUSTFLAGS"] += f" {own}"
-    settings = [f"{key}={value}" for key, value in variables.items()]
-    cargo = ["cargo", command, "--release", "--locked", "-Z", "build-std=std,panic_unwind", "--target", target.triple]
-    run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "sh", *cargo, *options, *words])
+    command, *rest = words
+    options = ["--release", "--locked", "-Z", "build-std=std,panic_unwind", "--target", target.triple]
+    _run_inside(folder, variables, ["cargo", command, *options, *rest])
+
+
+def _run_inside(folder: Path, variables: dict[str, str], words: list[object]) -> None:
+    """Runs a command in the Debian folder, at the copy of the project, with these variables alone."""
+    settings = [f"{key}={value}" for key, value in {"HOME": "/root", "PATH": "/usr/bin:/bin", **variables}.items()]
+    run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "sh", *words])
 
 
 def _install_zig(folder: Path, target: str) -> None:

@@ -71,12 +71,12 @@ class Cut:
 
     @property
     def is_return(self) -> bool:
-        """Whether it jumps back to where it was."""
+        """Returns whether it jumps back to where it was."""
         return bool(self.away) and self.frame > self.away[-1]
 
     @property
     def is_pop(self) -> bool:
-        """Whether single bones jump there or back: wrong keys rather than a cut."""
+        """Returns whether single bones jump there or back: wrong keys rather than a cut."""
         return bool(self.bones and self.away)
 
     @property
@@ -164,7 +164,7 @@ def find_cuts(maps: np.ndarray, skin: Carried, fps: float, first: int = 0) -> tu
             continue
         bones = single.get(at) or [largest_turn(maps, skin, at)]
         bones = sorted(bones, key=lambda each: -each[1])
-        # What jumps and stays in the same frame makes it a cut.
+        # A bone that jumps in the same frame and stays makes it a cut.
         shared = {trips.get((bone, at), (0, 0)) for bone, _ in bones}
         there, back = shared.pop() if len(shared) == 1 else (0, 0)
         away = tuple(range(first + there + 1, first + back + 1))

@@ -190,7 +190,7 @@ def test_command_long_names(saved_file, capsys):
 
 
 def test_export_folder_of_failure(scene, tmp_path, capsys):
-    """Where nothing is exported no new folder is left, and a folder that was there stays."""
+    """No new folder is left where nothing is exported, and a folder that was there stays."""
     gone = tmp_path / "gone.blend"
     for place, was in ((tmp_path / "new", False), (tmp_path, True)):
         assert part("cli").main(["export", str(gone), "--out", str(place)]) == 1

@@ -223,7 +223,7 @@ def test_settings_in_strips(fleshed_character, scene, start, settings):
         assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-3), frame
 
 
-#: How a strip goes on beyond its ends.
+#: Extrapolations of a strip beyond its ends.
 EXTRAPOLATIONS = ("HOLD", "HOLD_FORWARD", "NOTHING")
 
 

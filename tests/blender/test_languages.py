@@ -157,7 +157,7 @@ def test_composed_sentences_speak_german(german):
 
 
 def test_core_notes_speak_german(german):
-    """What the native library notes on a mesh is translated, for one vertex or face and for several."""
+    """Notes of the native library on a mesh are translated, for one vertex or face and for several."""
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0], [2, 2, 2], [3, 3, 3]], float)
     open_faces = [[0, 2, 1], [0, 1, 3], [4, 3, 2]]
     thew, told = part("logic.native").core(), set()

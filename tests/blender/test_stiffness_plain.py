@@ -78,7 +78,7 @@ def test_cause_at_one_vertex(changes, name, words):
 
 
 def test_painted_part_of_map():
-    """Where a painted map is as the automatic one, the automatic map is told, and hard materials are."""
+    """The automatic map and hard materials are told where a painted map is as the automatic one."""
     painted = np.zeros(N, dtype=bool)
     assert cause(flesh=0.2, is_painted=painted)[0] == "automatic"
     assert cause(flesh=0.02, hard=1.0, materials=("Hooves",), is_painted=painted)[0] == "material"

@@ -143,7 +143,7 @@ def test_picture_outdated_by_program(tmp_path, monkeypatch):
 
 
 def test_picture_not_outdated_by_neighbour(tmp_path, monkeypatch):
-    """What a program does not reach by name leaves its pictures as they are; what it reaches through others does not."""
+    """Code that a program does not reach by name leaves its pictures as they are; code that it reaches through others does not."""
     for folder in ("demo", "assets"):
         (tmp_path / folder).mkdir()
     package, draw, helper = (

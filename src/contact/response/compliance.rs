@@ -18,7 +18,7 @@ const NODES_AT_ONCE: usize = 16;
 
 /// W, the part of A⁻¹ between some nodes of one body; nodes can be added.
 ///
-/// Of the columns of a node only the rows of the nodes up to it are kept, which is all of the symmetric W: a few megabytes become one.
+/// Keeps of a node's columns the rows of the nodes up to it alone, which is all of the symmetric W: a few megabytes become one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComplianceColumns {
     /// Free nodes, in the order of their addition; and the position of each free node in that list.
