@@ -277,7 +277,7 @@ def test_export_refusals(exported_shot, capsys, tmp_path):
     """An impossible export is refused with a message."""
     path, _ = exported_shot
     assert "no folder" in command_message(capsys, "export", path, "--out", tmp_path / "missing" / "deeper")
-    assert "no folder" in command_message(capsys, "export", path, "--out", path / "shots")
+    assert "cannot be made (Not a directory)" in command_message(capsys, "export", path, "--out", path / "shots")
     assert not (tmp_path / "missing").exists()
     assert "no object “Nobody”" in command_message(capsys, "export", path, "--object", "Nobody")
     assert "empty" in command_message(capsys, "export", path, "--frames", 9, 2)
