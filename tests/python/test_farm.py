@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`python -m thew farm run` by processes: results, exit statuses, parts, sheets, Blender, killed workers. Dask: `test_farm_cluster.py`."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import thew
 from farming import hidden, records, run
 from thew import farm
 from thew.__main__ import main
-from thew.farm import manifest, running
+from thew.farm import manifest, processes, running
 from thew.farm.jobs import Call, Job
 from thew.farm.processes import Processes
 
@@ -194,6 +196,38 @@ def test_run_interrupted(shots, tmp_path):
     assert kept <= {path.name.removesuffix(".clip.thew") for path in (tmp_path / "out").glob("*.clip.thew")}
     again = main(["farm", "run", str(tmp_path / "jobs.csv"), "--out", str(tmp_path / "out"), "--dry-run", "--quiet"])
     assert again == 0
+
+
+def test_worker_ended_by_two(monkeypatch):
+    """Threads that end a worker at the same time, as an interrupt does, close each pipe one after the other. None starts afterwards."""
+    inside = threading.Barrier(2)
+
+    class Slow:
+        """A pipe whose `close` waits for another thread to be in it too."""
+
+        met = False
+
+        def close(self):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                inside.wait(0.2)
+                self.met = True
+
+    with Processes(1, retries=0) as workers:
+        list(workers.run([Call(Job("one", "/no/shot", "shot"), "/nowhere/at/all")]))
+        worker = processes._Worker()
+        pipes = worker.pipe, worker.leash
+        worker.pipe, worker.leash = Slow(), Slow()
+        threads = [threading.Thread(target=worker._close, args=(worker.leash,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not worker.leash.met
+        worker.pipe, worker.leash = pipes
+        assert [worker.end(at_once=True), worker.end()] == [1, 1]
+    monkeypatch.setattr(processes, "_Worker", lambda: pytest.fail("a worker after the end"))
+    record = workers._do(0, Call(Job("two", "/no/shot", "shot"), "/nowhere/at/all"))
+    assert record.status == "failed" and "its worker ended" in record.message
 
 
 def test_blend_without_blender(shots, tmp_path, capsys, monkeypatch):

@@ -34,6 +34,7 @@ class Processes:
     def __init__(self, workers: int, retries: int) -> None:
         self.workers, self.retries = workers, retries
         self._stopped = False
+        self._starting = threading.Lock()  # held while a worker starts: none starts after the end
         self._running: dict[int, _Worker] = {}  # by the number of the thread
 
     def __enter__(self) -> Self:
@@ -42,7 +43,8 @@ class Processes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stopped = True
+        with self._starting:
+            self._stopped = True
         for worker in list(self._running.values()):
             worker.end(at_once=error is not None)
 
@@ -78,9 +80,10 @@ class Processes:
     def _do(self, number: int, call: Call) -> Record:
         code: int | None = None
         for _ in range(self.retries + 1):
-            if self._stopped:
-                break
-            worker = self._running.get(number) or self._running.setdefault(number, _Worker())
+            with self._starting:
+                if self._stopped:
+                    break
+                worker = self._running.get(number) or self._running.setdefault(number, _Worker())
             try:
                 return worker.do(call)
             except (EOFError, OSError):
@@ -93,6 +96,7 @@ class _Worker:
     """One process with a pipe for jobs, and a leash: a pipe whose end ends the process, whatever it is doing."""
 
     def __init__(self) -> None:
+        self._closing = threading.Lock()
         self.pipe, pipe = _CONTEXT.Pipe()
         leash, self.leash = _CONTEXT.Pipe(duplex=False)
         self.process = _CONTEXT.Process(target=_work, args=(pipe, leash), daemon=True)
@@ -107,18 +111,20 @@ class _Worker:
         return record
 
     def end(self, at_once: bool = False) -> int | None:
-        """Ends the process, also in the middle of a job if `at_once`. Returns its exit status."""
-        for pipe in (self.leash,) if at_once else (self.pipe,):
-            with suppress(OSError):
-                pipe.close()
+        """Ends the process, also in the middle of a job if `at_once`. Returns its exit status. Several threads may call it at a time."""
+        self._close(self.leash if at_once else self.pipe)
         self.process.join(10.0)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
-        for pipe in (self.pipe, self.leash):
-            with suppress(OSError):
-                pipe.close()
+        self._close(self.pipe)
+        self._close(self.leash)
         return self.process.exitcode
+
+    def _close(self, pipe: Connection) -> None:
+        """Closes a pipe, one thread at a time: two in `Connection.close` would close the handle twice, or the handle None."""
+        with self._closing, suppress(OSError):
+            pipe.close()
 
 
 def lost_worker_sentence(tries: int, code: int | None = None) -> str:
