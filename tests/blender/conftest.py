@@ -27,6 +27,8 @@ import bpy  # noqa: E402  (it reads the variable above)
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import sharing  # noqa: E402
+
 
 def pytest_report_header(config):
     return f"Blender {bpy.app.version_string}, extension from {os.environ.get('THEW_ZIP') or 'the source folder'}"
@@ -64,13 +66,27 @@ def load_extension():
 def addon():
     """Switches the extension on, and off at the end: classes left registered crash Blender 4.2 at exit."""
     package = load_extension()
-    yield package
+    with pytest.MonkeyPatch.context() as patch:
+        sharing.share_stages(patch)
+        yield package
     if os.environ.get("THEW_ZIP"):
         bpy.ops.preferences.addon_disable(module=package.__name__)
     else:
         addons = bpy.context.preferences.addons
         addons.remove(addons[package.__name__])
         package.unregister()
+
+
+@pytest.fixture(autouse=True)
+def begin_sharing():
+    """Lets each test take what earlier ones built, once."""
+    sharing.begin_test()
+
+
+@pytest.fixture
+def unshared():
+    """Lets a test build all lattices and bodies itself."""
+    sharing.forget_stages()
 
 
 @pytest.fixture

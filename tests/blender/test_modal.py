@@ -290,6 +290,7 @@ def test_modal_refuses_without_freedom(character, monkeypatch):
     assert snapshot(body) == before
 
 
+@pytest.mark.usefixtures("unshared")
 def test_modal_progress_and_cancel(scene, character):
     """Progress never falls, and a cancelled computation changes nothing."""
     body, _ = character

@@ -344,6 +344,7 @@ def test_edited_mesh_rebuilt(character):
     assert np.isfinite(shapes).all() and np.abs(shapes[0] - shapes[1]).max() > 1e-3
 
 
+@pytest.mark.usefixtures("unshared")
 @pytest.mark.parametrize(
     ("job", "when"),
     [(job, when) for job in ("add", "simulate", "bake") for when in (0.0, 0.05, 0.3, 0.7)] + [("bake", 0.9)],
@@ -381,6 +382,7 @@ def test_job_cancel_changes_nothing(scene, character, job, when):
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 
 
+@pytest.mark.usefixtures("unshared")
 def test_add_progress_monotonic(scene, character):
     """The progress of Add Flesh never falls."""
     body, _ = character

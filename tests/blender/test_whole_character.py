@@ -299,6 +299,7 @@ def test_add_on_rider_gives_flesh(scene):
     assert shirt.thew.made.flesh and not shirt.thew.made.rides and shirt.thew.body is None
 
 
+@pytest.mark.usefixtures("unshared")
 def test_add_cancel_leaves_all_bodies(scene):
     """If the second of two bodies is cancelled, the first gets no flesh either."""
     body, rig = make_character()
