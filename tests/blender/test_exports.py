@@ -19,7 +19,7 @@ FRAMES = 16
 FOLDER = data_folder("characters")
 #: Characters of others whose clips begin at a whole frame: the FBX exporter samples from where a clip begins.
 SHARED = [name for name in ("kaykit_manny.fbx", "Fox.glb") if FOLDER and (FOLDER / name).is_file()]
-CHARACTERS = ("biped",) if FAST else ("biped", *SHARED)
+CHARACTERS = (SHARED or ["biped"])[-1:] if FAST else ["biped", *SHARED]
 
 
 def character(name: str):

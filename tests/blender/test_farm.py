@@ -118,6 +118,7 @@ def test_farm_wedge(saved_file, tmp_path, capsys):
             assert np.abs(look["shown"] - look["skin"]).max() > 1e-4
 
 
+@in_one_blender
 def test_farm_part_of_character(saved_file, tmp_path, capsys):
     """A row whose character has a mesh that cannot be taken has failed, says which, and leaves the others' bakes."""
     from helpers import make_body

@@ -381,7 +381,7 @@ def test_modal_biped_jump(scene):
     armature, body = own.create("biped")
     own.use_action(armature, "jump")
     activate(body)
-    assert bpy.ops.thew.add(method="modal") == {"FINISHED"}
+    assert bpy.ops.thew.add(method="modal", cells_across=8) == {"FINISHED"}
     moved = play_and_bake(body, range(scene.frame_start, scene.frame_end + 1))
     assert moved.max() > 1e-3 and moved.max() < 0.1
     # What jumps twice as fast swings farther.

@@ -131,7 +131,7 @@ def test_rider_keeps_distance(scene):
     shirt = shirt_of(body, lambda p: 0.66 < p.z < 1.0 and abs(p.x) < 0.21, 0.01 * size)
     eyes = [ball(f"Eye {side}", armature, "head", (side * 0.054, -0.125, 1.385), 0.045) for side in (-1, 1)]
     activate(body)
-    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     ride(body, shirt, *eyes)
     frames = range(scene.frame_start, scene.frame_end + 1, 3)
     moved = [play(obj, frames, read=world) for obj in (body, shirt)]

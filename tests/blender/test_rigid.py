@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 from characters import add, clips, load, meshes, play_clip
-from conftest import data_folder
+from conftest import data_folder, in_one_blender
 from helpers import (
     activate,
     evaluated_positions,
@@ -261,6 +261,7 @@ def test_rigid_by_hard_material(scene):
 FOLDER = data_folder("characters")
 
 
+@in_one_blender
 @pytest.mark.skipif(FOLDER is None, reason="needs THEW_DATA")
 def test_rigid_hard_parts_of_human(addon):
     """On a human Hard Parts takes skull, hands and feet, whose skin then is the plain one, and leaves the belly free."""

@@ -128,7 +128,7 @@ def test_shot_of_demo_character(scene, tmp_path):
     armature, body = own.create("biped")
     own.use_action(armature, "jump")
     activate(body)
-    assert bpy.ops.thew.add(cells_across=10) == {"FINISHED"}
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     path = save_file(tmp_path)
     words = ("--object", body.name, "--frames", 1, 12)
     assert run("export", path, *words) == 0

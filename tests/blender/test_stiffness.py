@@ -177,7 +177,7 @@ def test_causes_of_real_characters(addon, name):
     load(CHARACTERS / name)
     obj = max(meshes(), key=lambda each: len(each.data.vertices))
     play_clip(clips()[0], 10)
-    add(obj)
+    add(obj, cells_across=8)
     play(obj, (bpy.context.scene.frame_start,))
     found = causes(obj)
     counts = {each: int((found == each).sum()) for each in set(found)}
