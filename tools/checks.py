@@ -24,34 +24,25 @@ SUITES = ("rust", "wheel", "blender")
 ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RUST_TEST_THREADS": "1"}
 
 # Minutes of the core's own work on real characters, the same in every Blender, and the demo, which runs in one. Their use of
-# Blender is also tested by shorter files.
-ALIKE = {
-    f"test_{name}.py"
-    for name in (
-        "characters",
-        "colliders",
-        "contact",
-        "damaged_meshes",
-        "demo",
-        "drag",
-        "limb_rigs",
-        "limb_shape",
-        "limbs",
-        "look",
-        "other_flesh",
-        "other_flesh_kept",
-        "rig_characters",
-        "rig_copy",
-        "rig_tools",
-        "shots",
+# Blender is also tested by shorter files. Those of a line share a process, and in it the lattices of the characters that they all use.
+ALIKE_TOGETHER = [
+    [f"test_{name}.py" for name in line.split()]
+    for line in (
+        "characters look",
+        "damaged_meshes limb_rigs limb_shape limbs symmetric_lattice",
+        "other_flesh other_flesh_kept shots",
+        "rig_characters rig_copy rig_tools",
+        "colliders contact demo drag",
     )
-}
+]
+ALIKE = {name for line in ALIKE_TOGETHER for name in line}
 
 # What an artist does first, in every Blender. The other files run in the main one and in one of the others, in turn.
 EVERYWHERE = {f"test_{name}.py" for name in ("add_play_bake_remove", "bake_targets", "old_files", "panel", "rigs")}
 
-# Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them.
-TOGETHER = 8
+# Other files share a process with their neighbours: to start Blender and install the extension takes as long as many of them, and
+# each process builds its own small characters.
+TOGETHER = 16
 
 # Tests that take long are named, so that it is known where the minutes go. pytest takes the last of two equal options: a developer's own.
 SLOW = "--durations=12 --durations-min=4"
@@ -175,12 +166,12 @@ class Job:
 
 
 def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
-    """Returns the jobs of each Blender: the long test files alone, the others by several.
+    """Returns the jobs of each Blender, long ones first: the short ones at the end let both lanes end together.
 
     Only the main Blender runs files whose results are the same in all of them, or that do not need Blender. Beside it each of
     the others runs fewer cases, and every file once among them; alone it runs all.
     """
-    jobs = []
+    jobs, long = [], []
     others = blenders[1:]
     for blender in blenders:
         own = dict(env)
@@ -188,7 +179,9 @@ def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> 
             own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
         files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
         if blender == main_blender():
-            jobs += [_blender_job(blender, [file], own) for file in files if file.name in ALIKE]
+            long = [
+                _blender_job(blender, [file for file in files if file.name in line], own) for line in ALIKE_TOGETHER
+            ]
             files = [file for file in files if file.name not in ALIKE]
         else:
             files = [file for file in files if file.name not in ALIKE and "import bpy" in file.read_text()]
@@ -196,7 +189,7 @@ def blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> 
             turn = others.index(blender)
             files = [f for k, f in enumerate(files) if f.name in EVERYWHERE or k % len(others) == turn]
         jobs += [_blender_job(blender, files[i : i + TOGETHER], own) for i in range(0, len(files), TOGETHER)]
-    return jobs
+    return [*long, *sorted(jobs, key=lambda job: -len(job.parts))]
 
 
 def _blender_job(blender: Environment, files: list[Path], env: Mapping[str, str | None]) -> Job:
