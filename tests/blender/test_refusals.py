@@ -394,6 +394,7 @@ def test_add_progress_monotonic(scene, character):
     assert len(fractions) > 5 and fractions == sorted(fractions) and fractions[0] >= 0.0 and fractions[-1] <= 1.0
 
 
+@pytest.mark.usefixtures("unshared")
 def test_add_reports_native_failure(scene, character, monkeypatch):
     """A failure of the native code gives a message, and nothing changes."""
     body, _ = character
