@@ -28,9 +28,9 @@ ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RUST_TEST_THREA
 ALIKE_TOGETHER = [
     [f"test_{name}.py" for name in line.split()]
     for line in (
-        "characters look",
-        "damaged_meshes limb_rigs limb_shape limbs symmetric_lattice",
-        "other_flesh other_flesh_kept shots",
+        "characters look turned",
+        "damaged_meshes detail limb_rigs limb_shape limbs",
+        "modal other_flesh other_flesh_kept shots symmetric_lattice",
         "rig_characters rig_copy rig_tools",
         "colliders contact demo drag",
     )
