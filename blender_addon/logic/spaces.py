@@ -9,6 +9,7 @@ a moving armature and one that is not both follow the modifier.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -143,6 +144,11 @@ def is_singular(matrix: np.ndarray) -> bool:
     linear = np.asarray(matrix, dtype=np.float64)[:3, :3]
     if not np.isfinite(matrix).all():
         return True
+    # The determinant over the cube of the norm is at most the smallest singular value over the largest: most maps need no more.
+    (a, b, c), (d, e, f), (g, h, i) = linear.tolist()
+    square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + i * i
+    if abs(a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)) > 1e-6 * square * math.sqrt(square):
+        return False
     sizes = np.linalg.svd(linear, compute_uv=False)
     return bool(sizes[-1] <= 1e-9 * sizes[0])
 

@@ -186,6 +186,19 @@ def test_is_singular_cases():
     assert spaces.is_singular(np.full((4, 4), np.nan))
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-12, 1.0, 1e12, 1e150])
+def test_is_singular_by_singular_values(size):
+    """Maps are singular whose singular values are more than nine decades apart, whatever their size and turn."""
+    random = np.random.default_rng(5)
+    for decades in np.repeat([0.0, 1.0, 3.0, 5.0, 7.0, 8.9, 9.1, 11.0], 20):
+        turns = [np.linalg.qr(random.normal(size=(3, 3)))[0] for _ in range(2)]
+        matrix = np.eye(4)
+        matrix[:3, :3] = (
+            size * turns[0] @ np.diag([1.0, 10.0 ** -random.uniform(0.0, decades), 10.0**-decades]) @ turns[1]
+        )
+        assert spaces.is_singular(matrix) == (decades > 9.0)
+
+
 def test_skinned_normalises_weights():
     """Skinning normalises weights, and vertices without weight stay with the object."""
     maps = np.array([np.eye(4), np.eye(4)])
