@@ -86,6 +86,7 @@ class Environment:
             "pip",
             "install",
             "--disable-pip-version-check",
+            "--no-compile",  # most of it is never imported; the rest compiles when it is
             "-q",
             "-r",
             self.requirements,
