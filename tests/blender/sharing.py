@@ -12,8 +12,8 @@ from collections import OrderedDict
 
 from helpers import part
 
-#: Stages that are kept, the latest used.
-KEPT = 24
+#: Stages that are kept, the latest used: two of each mesh of all shared characters, some 10 MB each.
+KEPT = 64
 #: Results of `live.building.enclose`.
 LATTICE = ("surface", "skeleton", "lattice", "defects", "skin_notes")
 
