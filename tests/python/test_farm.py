@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -196,6 +197,20 @@ def test_run_interrupted(shots, tmp_path):
     assert kept <= {path.name.removesuffix(".clip.thew") for path in (tmp_path / "out").glob("*.clip.thew")}
     again = main(["farm", "run", str(tmp_path / "jobs.csv"), "--out", str(tmp_path / "out"), "--dry-run", "--quiet"])
     assert again == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the masks of signals from /proc")
+def test_worker_deaf_to_interrupts(shots):
+    """A worker never hears Ctrl-C, which a terminal sends to all: it is blocked from its birth on, not only once it has imported Thew."""
+    jobs = [Job(str(number), str(shots / "anna.shot.thew"), "shot", digest=str(number)) for number in range(60)]
+    with Processes(1, retries=0) as workers:
+        running_jobs = workers.run([Call(job, "/nowhere/at/all") for job in jobs])
+        next(running_jobs)
+        (number,) = workers.pids()
+        blocked = re.search(r"SigBlk:\s*(\w+)", Path(f"/proc/{number}/status").read_text())
+        assert int(blocked[1], 16) & 1 << (signal.SIGINT - 1)
+        assert len(list(running_jobs)) == 59
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set()), "the command hears it"
 
 
 def test_worker_ended_by_two(monkeypatch):

@@ -67,6 +67,10 @@ class Processes:
         self, number: int, waiting: queue.SimpleQueue[Call], ended: queue.SimpleQueue[tuple[Call, Record]]
     ) -> None:
         """Takes jobs until none is left, each to the worker with this number."""
+        if hasattr(
+            signal, "pthread_sigmask"
+        ):  # Ctrl-C reaches every process of a terminal, also a worker that still imports
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with suppress(queue.Empty):
             while not self._stopped:
                 call = waiting.get_nowait()
