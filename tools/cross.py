@@ -3,8 +3,10 @@
 
 Problem: rustup's toolchains bring the standard library of one platform, and those of others are not in Debian. Method: a folder of
 Debian sid, whose package rust-src holds the source of the standard library; cargo compiles it with the crate (`-Z build-std`,
-an unstable option that Debian's compiler takes under RUSTC_BOOTSTRAP). Linkers: MinGW for Windows, zig for the others, with glibc
-2.28 on Linux as for this machine's wheel. zig has no frameworks of macOS, so that wheel computes without graphics devices.
+an unstable option that Debian's compiler takes under RUSTC_BOOTSTRAP). Linkers: MinGW for Windows; zig for Linux, with glibc 2.28
+as for this machine's wheel; LLVM's for macOS, because zig's exports every function of Rust's libraries. LLVM's signs what it links,
+without which no Mac on ARM loads it. The names in macOS's system library come from zig, which has none of the frameworks; so that
+wheel computes without graphics devices.
 Everything of a wheel but its module is the same on all platforms and comes from this machine's wheel.
 Cost: a folder of 3 GB, then some 10 minutes a platform. Needs root, for debootstrap and chroot.
 """
@@ -23,7 +25,7 @@ from tools.environments import TOOLS
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_done, mark_done, run, say
 
 SUITE = "sid"
-PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64"]
+PACKAGES = ["ca-certificates", "rustc", "cargo", "rust-src", "gcc", "libc6-dev", "gcc-mingw-w64-x86-64", "lld"]
 
 #: Packages that run programs of other platforms.
 EMULATORS = ["wine", "wine64", "qemu-user", "libc6-arm64-cross", "libgcc-s1-arm64-cross"]
@@ -42,7 +44,7 @@ class Target:
     #: cargo's product, and the name under which Python imports it.
     library: str
     module: str
-    #: zig's name of the platform; empty: MinGW links.
+    #: zig's name of the platform; empty: zig does not link.
     zig: str = ""
     #: Command that runs a program of the platform here; empty: there is none.
     emulator: tuple[str, ...] = ()
@@ -52,6 +54,9 @@ class Target:
 
 #: Outside Windows a module finds Python's names in the interpreter that loads it.
 UNLINKED = {"PYO3_BUILD_EXTENSION_MODULE": "1"}
+
+#: Folder of macOS's libraries for the linker, in the Debian folder.
+SDK = "/zig/macos"
 
 TARGETS = {
     "windows-x64": Target(
@@ -76,13 +81,18 @@ TARGETS = {
         "macosx_11_0_arm64",
         "libthew_wheel.dylib",
         "_thew.abi3.so",
-        zig="aarch64-macos.11.0",
         options=("--no-default-features",),
         variables={
             **UNLINKED,
-            "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "/zig/zig-cc",
-            "CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS": "-Clink-arg=-undefined -Clink-arg=dynamic_lookup",
+            "CARGO_TARGET_AARCH64_APPLE_DARWIN_LINKER": "ld64.lld",
+            "CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS": (
+                "-Zunstable-options -Clinker-flavor=darwin-lld -Clink-arg=-undefined -Clink-arg=dynamic_lookup "
+                "-Clink-arg=-install_name -Clink-arg=@rpath/_thew.abi3.so -Clink-arg=-S"
+            ),
+            # The linker leaves out what serves debuggers (-S). Done afterwards, that would need a tool that Debian lacks, and a new signature.
+            "CARGO_PROFILE_RELEASE_STRIP": "none",
             "MACOSX_DEPLOYMENT_TARGET": "11.0",
+            "SDKROOT": SDK,
         },
     ),
 }
@@ -101,6 +111,7 @@ def cross(names: list[str]) -> list[Path]:
         module = folder / "thew" / "target" / target.triple / "release" / target.library
         built.append(assemble(here, module.read_bytes(), target, DIST))
         products.check_private(built[-1])
+        products.check_module(built[-1])
     return built
 
 
@@ -141,8 +152,10 @@ def assemble(here: Path, module: bytes, target: Target, place: Path) -> Path:
 
 def _cargo(folder: Path, target: Target, words: list[str]) -> None:
     """Runs a command of cargo in the Debian folder, with the standard library built for the target. `words`: the command and its options."""
+    if target.zig or SDK in target.variables.values():
+        _install_zig(folder)
     if target.zig:
-        _install_zig(folder, target.zig)
+        _write_linker(folder, target.zig)
     variables = {
         "RUSTC_BOOTSTRAP": "1",
         "PYO3_CROSS": "1",
@@ -164,23 +177,30 @@ def _run_inside(folder: Path, variables: dict[str, str], words: list[object]) ->
     run(["chroot", folder, "env", "-i", *settings, "sh", "-c", 'cd /thew && exec "$@"', "sh", *words])
 
 
-def _install_zig(folder: Path, target: str) -> None:
-    """Puts zig and a script that cargo calls as its linker into the Debian folder."""
+def _install_zig(folder: Path) -> None:
+    """Puts zig into the Debian folder, with a folder of the libraries of macOS."""
     status, place = capture([TOOLS.python, "-c", "import ziglang; print(ziglang.__path__[0])"])
     if status:
         raise BuildError(f"zig is missing among the tools:\n{place}")
     zig = folder / "zig"
     if not (zig / "zig").is_file():
         shutil.copytree(place.strip(), zig, dirs_exist_ok=True)
-    link = zig / "zig-cc"  # rustc infers the language of its options from this name
-    # rustc names libraries of the platform's own compiler that zig brings itself, and options that it does not know.
+    libraries = folder / SDK[1:] / "usr" / "lib"
+    libraries.mkdir(parents=True, exist_ok=True)
+    # On macOS, too, one library has the functions of all of these.
+    for name in ("libSystem", "libc", "libm"):
+        shutil.copy2(zig / "lib" / "libc" / "darwin" / "libSystem.tbd", libraries / f"{name}.tbd")
+
+
+def _write_linker(folder: Path, target: str) -> None:
+    """Writes a script that cargo calls as its linker: zig's C compiler for a platform, by zig's name of it."""
+    link = folder / "zig" / "zig-cc"  # rustc infers the language of its options from this name
+    # rustc names libraries of the platform's own compiler that zig brings itself, and an option that it does not know.
     link.write_text(
         "#!/bin/sh\n"
         'for word do shift; case "$word" in -lgcc_s|-lgcc|-lgcc_eh|-Wl,--no-undefined-version) ;; '
         '*) set -- "$@" "$word" ;; esac; done\n'
         f'exec /zig/zig cc -fno-sanitize=all -target {target} "$@" -lunwind\n'
-        if "linux" in target
-        else f'#!/bin/sh\nexec /zig/zig cc -fno-sanitize=all -target {target} "$@"\n'
     )
     link.chmod(0o755)
 

@@ -196,9 +196,17 @@ def check_private(built: Path) -> None:
         raise BuildError(f"Paths of this machine are in the wheel: {', '.join(leaks)}.")
 
 
+def check_module(built: Path) -> None:
+    """Raises BuildError if a wheel's native module is not one that every system of its platform can load."""
+    failed, said = capture([TOOLS.python, "-m", "tools.modules", built, platform_of(built)])
+    if failed:
+        raise BuildError(f"The module in {built.name} would not load: {said.strip()[-500:]}")
+
+
 def package(given_wheel: Path | None = None) -> Path:
     """Builds dist/thew-VERSION.zip, or, with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
     binary = given_wheel.resolve() if given_wheel else wheel()
+    TOOLS.ensure()
     main_blender().ensure()
     inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
     platform = platform_of(binary)
@@ -207,6 +215,7 @@ def package(given_wheel: Path | None = None) -> Path:
     if product.is_file() and is_done(f"package{suffix}", inputs):
         return product
     say(f"extension for {platform}")
+    check_module(binary)
     source = SCRATCH / "extension"
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "blender_addon", source, ignore=shutil.ignore_patterns("__pycache__", "wheels", "*.whl"))
