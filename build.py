@@ -33,11 +33,9 @@ def main() -> int:
     crossed.add_argument(
         "platforms", nargs="*", metavar="PLATFORM", help=f"of {', '.join(cross.TARGETS)}; default: all"
     )
+    crossed.add_argument("--test", action="store_true", help="run the crate's unit tests under wine or qemu instead")
     crossed.add_argument(
-        "--test",
-        nargs="*",
-        metavar="WORD",
-        help="run the crate's unit tests under wine or qemu instead; WORD: a filter",
+        "--filter", action="append", default=[], metavar="WORD", help="only tests with this in their names; may be repeated"
     )
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
@@ -100,9 +98,9 @@ def dispatch(arguments: argparse.Namespace) -> None:
             say(str(products.wheel()))
         case "finish-wheel":
             products.finish_wheel(arguments.wheel, archives.epoch())
-        case "cross" if arguments.test is not None:
+        case "cross" if arguments.test or arguments.filter:
             for name in _known(arguments.platforms, [n for n, t in cross.TARGETS.items() if t.emulator], "platform"):
-                cross.test(name, arguments.test)
+                cross.test(name, arguments.filter)
         case "cross":
             for built in cross.cross(_known(arguments.platforms, list(cross.TARGETS), "platform")):
                 say(str(built))

@@ -116,7 +116,7 @@ def cross(names: list[str]) -> list[Path]:
 
 
 def test(name: str, words: list[str]) -> None:
-    """Runs the crate's unit tests as a program of another platform, under wine or qemu. `words`: options of the tests, such as a filter.
+    """Runs the crate's unit tests as a program of another platform, under wine or qemu. `words`: parts of names; none: every test.
 
     They compute without graphics devices and without Python, which Debian does not have for other platforms.
     Raises BuildError if one fails, or if nothing here runs programs of the platform.
