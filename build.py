@@ -35,7 +35,11 @@ def main() -> int:
     )
     crossed.add_argument("--test", action="store_true", help="run the crate's unit tests under wine or qemu instead")
     crossed.add_argument(
-        "--filter", action="append", default=[], metavar="WORD", help="only tests with this in their names; may be repeated"
+        "--filter",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="only tests with this in their names; may be repeated",
     )
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
