@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import build
 from tools import archives, checks, cross, licences, products
 from tools.environments import find_blender, main_blender
 from tools.shell import ROOT, BuildError
@@ -256,3 +257,21 @@ def test_debian_packages_installed_once(monkeypatch, tmp_path):
     for further in (None, cross.EMULATORS, None, cross.EMULATORS):
         assert cross._debian(further) == tmp_path
     assert len([words for words in ran if "install" in words]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "ran"),
+    [
+        (["--test", "windows-x64"], [("windows-x64", [])]),
+        (["linux-arm64", "--test", "--filter", "rig::", "--filter", "clip::"], [("linux-arm64", ["rig::", "clip::"])]),
+        (["linux-arm64", "--filter", "rig::"], [("linux-arm64", ["rig::"])]),
+        (["--test"], [("windows-x64", []), ("linux-arm64", [])]),
+    ],
+)
+def test_cross_tests_named_platforms(words, ran, monkeypatch):
+    """The tests of the named platforms run, else those of each that something here emulates; a platform is never taken for a filter."""
+    found = []
+    monkeypatch.setattr(cross, "test", lambda name, filters: found.append((name, filters)))
+    monkeypatch.setattr(sys, "argv", ["build.py", "cross", *words])
+    assert build.main() == 0
+    assert found == ran
