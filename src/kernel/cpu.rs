@@ -146,6 +146,7 @@ impl LongRows {
 
     /// Returns the rows as wide as the longest, as `width` indices and `width` weights each, and the width. Unused entries
     /// have weight zero.
+    #[cfg(any(feature = "gpu", test))]
     pub(super) fn pad_rows(&self) -> (usize, Vec<u32>) {
         let lengths = self.starts.windows(2).map(|s| (s[1] - s[0]) as usize);
         let width = lengths.max().unwrap_or(0);
