@@ -187,8 +187,8 @@ def _install_zig(folder: Path) -> None:
         shutil.copytree(place.strip(), zig, dirs_exist_ok=True)
     libraries = folder / SDK[1:] / "usr" / "lib"
     libraries.mkdir(parents=True, exist_ok=True)
-    # On macOS, too, one library has the functions of all of these.
-    for name in ("libSystem", "libc", "libm"):
+    # The crate libc names these. On macOS, too, one library has the functions of all but iconv, which nothing calls.
+    for name in ("libSystem", "libc", "libm", "libiconv"):
         shutil.copy2(zig / "lib" / "libc" / "darwin" / "libSystem.tbd", libraries / f"{name}.tbd")
 
 
