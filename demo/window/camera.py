@@ -84,7 +84,7 @@ class Foldouts:
         side = view3d("UI")
         space = side["area"].spaces.active
         if not space.show_region_ui:
-            # Without a window in the context, as in a timer, Blender 5.2 crashes here.
+            # Without a window in the context, as right after a file was opened, Blender 5.2 crashes here.
             with bpy.context.temp_override(**side):
                 space.show_region_ui = True
         side["region"].tag_redraw()
