@@ -20,6 +20,10 @@ from .stack import modifier_by_id, set_switches
 
 #: Formats of Blender's modifier, and the endings of their files.
 SUFFIXES = {"PC2": ".pc2", "MDD": ".mdd"}
+#: Endings of the images of vertex textures.
+TEXTURES = (".exr", ".png")
+#: Sentence on a lost file, without full stop.
+GONE = "The file of the bake is gone: Bake again, or Show Live"
 #: Where the number of vertices stands in a file of each ending: format and first byte.
 VERTEX_COUNTS = {".pc2": ("<i", 16), ".mdd": (">i", 4)}
 
@@ -82,15 +86,20 @@ def is_shown(obj: bpy.types.Object) -> bool:
 
 
 def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
-    """Returns why the cache of a clip does not play, without full stop; "" where it does, and for a clip without a cache."""
+    """Returns why the file of a clip does not play, without full stop; "" where it does, and for a clip without a file.
+
+    Of a vertex texture it looks for description and image; the number of vertices is that of a point cache.
+    """
     path = bake_files.path_of(clip.file)
-    if not clip.file or path.suffix not in VERTEX_COUNTS:
+    if not clip.file:
         return ""
     try:
         status = path.stat()
+        if path.suffix not in VERTEX_COUNTS:
+            return "" if any(path.with_suffix(each).is_file() for each in TEXTURES) else GONE
         count = read_vertex_count(path, status.st_mtime_ns, status.st_size)
     except OSError:
-        return "The file of the bake is gone: Bake again, or Show Live"
+        return GONE
     if count < 0:
         return "The file of the bake is damaged: Bake again, or Show Live"
     vertices = len(obj.data.vertices)

@@ -89,6 +89,16 @@ def test_cache_file_lost(saved, target, spoil, told):
     assert health(body).level == "GOOD"
 
 
+@pytest.mark.parametrize("ending", [".json", ".exr"])
+def test_texture_lost(saved, ending):
+    """Where the description or the image of a vertex texture is gone, the panel says so."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
+    assert health(body).level == "GOOD"
+    files(body)[0].with_suffix(ending).unlink()
+    assert health(body).text == "The file of the bake is gone: Bake again, or Show Live."
+
+
 def test_cache_of_edited_mesh(saved):
     """A mesh that gained a vertex by hand is not frozen by its cache, and the panel names both numbers."""
     body, _ = saved
