@@ -10,12 +10,14 @@ import bpy
 from ..logic.tasks import Task
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewBake
-from ..scene import bake_files, bakes
+from ..scene import bake_files, bakes, libraries
 from . import baking, targets
 from .vertex_textures import image_of
 
 #: Form of clips of actions where nothing was chosen yet: a key a frame of every action is more than engines take.
 FIRST_CHOICE = "COMPRESSED"
+#: The same for a mesh of a library, which takes no keys.
+FIRST_CHOICE_OF_LIBRARY = "PC2"
 #: Millimetres in a metre: the unit of the error in dialogs.
 MILLIMETRES = 1e3
 #: Choices in Bake As… beside the target and its errors, which have no first ones of their own.
@@ -85,7 +87,7 @@ def chosen_values(obj: bpy.types.Object) -> dict[str, Any]:
     """Returns the values of the operator that were last chosen in Bake As…, or its first ones."""
     choice, known = obj.thew.bake_choice, {target.key for target in targets.TARGETS}
     if choice.target not in known:
-        return {"target": FIRST_CHOICE}
+        return {"target": FIRST_CHOICE if libraries.owns_mesh(obj) else FIRST_CHOICE_OF_LIBRARY}
     values = {"target": choice.target, "rest_error": choice.rest_error}
     if choice.tolerance > 0.0:  # files of earlier versions keep errors that were refused
         values["tolerance"] = choice.tolerance

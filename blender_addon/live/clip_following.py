@@ -75,9 +75,13 @@ def follow(obj: bpy.types.Object) -> None:
 
 
 def signature(obj: bpy.types.Object) -> tuple:
-    """Returns what decides what the keys of an object play."""
+    """Returns what decides what the bake of an object plays."""
     armature = key_playing.moving_armature(obj)
-    return obj.thew.active_bake, key_tracks.signature(armature.animation_data if armature is not None else None)
+    return (
+        obj.thew.active_bake,
+        len(obj.data.vertices),
+        key_tracks.signature(armature.animation_data if armature is not None else None),
+    )
 
 
 def is_exporting() -> bool:

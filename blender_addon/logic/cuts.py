@@ -6,8 +6,9 @@ A fast motion announces itself: steps from frame to frame grow over several fram
 
 1. far: farther than flesh can be left behind without being seen thrown;
 2. sudden: several times as long as the steps right beside it, or a jump there and back;
-3. rare: its surprise is several times as large as the others within a quarter of a second. Animation held on twos, threes or fours
-   jumps all the time, which is its style.
+3. rare: its surprise is several times as large as the others within a quarter of a second.
+
+Stepped animation is far and sudden all the time: it is compared pose by pose (`stepped`), without its holds.
 
 The whole character is measured by the root mean square over its skin, in the world. A bone is measured alone, in the space of its
 parent, by the skin that it and its descendants carry. The bones below one that jumps are therefore not named, and a hand that
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .sentences import frames_text, join_few
+from .stepped import is_stepped, stands_out, unheld_frames
 
 #: Least step of the whole skin, as a part of the body's size. Natural flesh sags by 0.018 of it under its own weight: three
 #: times that is seen as a blow.
@@ -39,8 +41,6 @@ MIN_WHOLE_RATIO, MIN_BONE_RATIO = 3.0, 6.0
 MAX_WHOLE_RETURN, MAX_BONE_RETURN = 0.5, 0.25
 #: Longest time that a bone is away if it is to count as one jump there and back, s.
 MAX_AWAY_TIME = 1.0 / 6.0
-#: Numbers of frames for which stepped animation holds a pose.
-HELD_FRAMES = (2, 3, 4)
 #: Largest step of a pose that is held, as a part of the body's size: single precision far from the origin.
 HELD_STEP = 1e-4
 #: Least ratio of the surprise to others around it.
@@ -153,8 +153,12 @@ def find_cuts(maps: np.ndarray, skin: Carried, fps: float, first: int = 0) -> tu
     if len(maps) < 3 or not len(skin.names):
         return ()
     around = max(round(AROUND_TIME * fps), AROUND_FRAMES)
-    single, trips = bone_cuts(maps, skin, around, max(round(MAX_AWAY_TIME * fps), 1))
-    whole, found = whole_cuts(maps, skin, around), []
+    moves = moving_steps(maps, skin)
+    single, trips = bone_cuts(maps, skin, around, max(round(MAX_AWAY_TIME * fps), 1), moves)
+    kept = unheld_frames(moves, around)
+    held = np.diff(kept) > 1
+    whole = {int(kept[at + 1]) - 1: cut for at, cut in whole_cuts(maps[kept], skin, around, held).items()}
+    found = []
     every = {at for at, (_, most) in whole.items() if most}
     for at in sorted({*single, *whole}):
         if at in every:
@@ -172,8 +176,11 @@ def find_cuts(maps: np.ndarray, skin: Carried, fps: float, first: int = 0) -> tu
     return tuple(found)
 
 
-def whole_cuts(maps: np.ndarray, skin: Carried, around: int) -> dict[int, tuple[float, bool]]:
-    """Returns for each step that is a cut of the skin as a whole its length, as a part of the size, and whether most of the skin moves."""
+def whole_cuts(maps: np.ndarray, skin: Carried, around: int, held: np.ndarray) -> dict[int, tuple[float, bool]]:
+    """Returns for each step that is a cut of the skin as a whole its length, as a part of the size, and whether most of the skin moves.
+
+    `held` bool[f - 1]: the steps that end a hold of stepped animation.
+    """
     path = moved(maps, skin.centres[:, None])[:, :, 0] / skin.size
     every, surprises = steps_and_surprises(path)
     steps, surprises = (np.sqrt(np.square(each) @ skin.shares) for each in (every, surprises))
@@ -188,7 +195,7 @@ def whole_cuts(maps: np.ndarray, skin: Carried, around: int) -> dict[int, tuple[
     # One other cut may lie near.
     rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, SURPRISES_PER_CUT + 1)
     share = (every > 0.5 * steps[:, None]) @ skin.shares
-    cut = np.flatnonzero((steps > MIN_WHOLE_STEP) & sudden & rare)
+    cut = np.flatnonzero((steps > MIN_WHOLE_STEP) & sudden & rare & (stands_out(steps, around) | ~held))
     return {int(at): (float(steps[at]), bool(share[at] > MIN_WHOLE_SHARE)) for at in cut}
 
 
@@ -199,26 +206,30 @@ def largest_turn(maps: np.ndarray, skin: Carried, at: int) -> tuple[int, float]:
     return bone, float(ways[bone])
 
 
+def moving_steps(maps: np.ndarray, skin: Carried) -> np.ndarray:
+    """Returns whether anything moves in each step, bool[f - 1]."""
+    moves = np.zeros(len(maps) - 1, dtype=bool)
+    for bone in map(int, np.flatnonzero(skin.carries)):
+        moves |= np.linalg.norm(np.diff(own_path(maps, skin, bone), axis=0), axis=-1).max(axis=1) > HELD_STEP
+    return moves
+
+
 def bone_cuts(
-    maps: np.ndarray, skin: Carried, around: int, longest: int
+    maps: np.ndarray, skin: Carried, around: int, longest: int, moves: np.ndarray
 ) -> tuple[dict[int, list[tuple[int, float]]], dict[tuple[int, int], tuple[int, int]]]:
     """Returns for each step in which single bones jump those bones and their distances, as parts of the size.
 
     Also returns, by bone and step, the steps there and back of bones that are away for `longest` frames at most.
+    `moves` bool[f - 1]: whether anything moves in each step.
     """
     found: dict[int, list[tuple[int, float]]] = {}
     trips: dict[tuple[int, int], tuple[int, int]] = {}
-    moves, read = np.zeros(len(maps) - 1, dtype=bool), []
     for bone in map(int, np.flatnonzero(skin.carries)):
         path = own_path(maps, skin, bone)
         steps, surprises = (each.max(axis=1) for each in steps_and_surprises(path))
-        moves |= steps > HELD_STEP
-        if steps.max() > MIN_BONE_STEP:
-            read.append((bone, path, steps, surprises))
-    for bone, path, steps, surprises in read:
-        sudden = steps > MIN_BONE_RATIO * np.maximum(beside(steps), TINY_STEP)
-        rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, 1)
-        jumps = {int(at) for at in np.flatnonzero((steps > MIN_BONE_STEP) & sudden & rare)}
+        if steps.max() <= MIN_BONE_STEP:
+            continue
+        jumps = single_jumps(path, moves, steps > HELD_STEP, around)
         for there, back in round_trips(path, steps, surprises, around, longest):
             if any(is_stepped(each, there, back, 2 * around) for each in (moves, steps > HELD_STEP)):
                 continue
@@ -227,6 +238,21 @@ def bone_cuts(
         for at in jumps:
             found.setdefault(at, []).append((bone, float(steps[at])))
     return found, trips
+
+
+def single_jumps(path: np.ndarray, moves: np.ndarray, own: np.ndarray, around: int) -> set[int]:
+    """Returns the steps in which a path [f, k, 3] jumps.
+
+    moves, own: bool[f - 1], whether anything moves in each step, and the path itself. The holds of both beats are left out.
+    """
+    kept = np.intersect1d(unheld_frames(moves, around), unheld_frames(own, around))
+    if len(kept) < 3:
+        return set()
+    steps, surprises = (each.max(axis=1) for each in steps_and_surprises(path[kept]))
+    sudden = steps > MIN_BONE_RATIO * np.maximum(beside(steps), TINY_STEP)
+    rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, 1)
+    jumps = (steps > MIN_BONE_STEP) & sudden & rare & (stands_out(steps, around) | (np.diff(kept) == 1))
+    return {int(kept[at + 1]) - 1 for at in np.flatnonzero(jumps)}
 
 
 def round_trips(
@@ -255,18 +281,6 @@ def round_trips(
             if own > MIN_SURPRISE_RATIO * surprises[near].max(initial=0.0):
                 found.append((at, at + length))
     return sorted(found)
-
-
-def is_stepped(moves: np.ndarray, there: int, back: int, around: int) -> bool:
-    """Returns whether a jump there and back is two steps of animation that holds each pose for as many frames.
-
-    `moves` bool[f - 1]: whether there is motion in each step. Where nothing else moves within `around`, this cannot be told.
-    """
-    first = max(there - around, 0)
-    near = first + np.flatnonzero(moves[first : back + around + 1])
-    if not np.any((near != there) & (near != back)):
-        return False
-    return any((back - there) % held == 0 and not np.any((near - there) % held) for held in HELD_FRAMES)
 
 
 def own_path(maps: np.ndarray, skin: Carried, bone: int) -> np.ndarray:

@@ -38,6 +38,7 @@ class PlayedBake:
     missing: str = ""  # name of the action that the armature plays, of which there is no clip
     strips: bool = False  # it plays along NLA strips
     holds: bool = False  # its end keys stay on beyond its frames
+    fault: str = ""  # why its file does not play, or ""
 
 
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
@@ -110,6 +111,8 @@ def bake_health(played: PlayedBake, frame: float) -> Health:
             "NOTICE",
             f"No clip of “{shorten_middle(played.missing, MAX_CLIP_NAME)}” in the bake: the plain skin. Bake it to move.",
         )
+    if played.fault:
+        return Health("WARNING", sentence(played.fault))
     if played.strips:
         return Health("GOOD", "Bake plays along the NLA strips")
     first, last = played.start, played.end

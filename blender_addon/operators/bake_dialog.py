@@ -115,7 +115,7 @@ class THEW_OT_bake_as(bpy.types.Operator):
         for line in join_lines(context, joined):
             draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if joined.replaced else "INFO")
         for line in self.lines(context):
-            draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if self.unusable else "INFO")
+            draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if self.refused(context) else "INFO")
 
     @property
     def unusable(self) -> str:
@@ -123,6 +123,16 @@ class THEW_OT_bake_as(bpy.types.Operator):
         if self.target != "COMPRESSED" or self.tolerance > 0.0:
             return ""
         return "Compressed Keys need an error above 0: set one, or choose Shape Keys, which are exact"
+
+    def refused(self, context) -> str:
+        """Returns why the target would be refused, without full stop; "" where it can be baked."""
+        obj = target.target_mesh(context)
+        try:
+            if not self.unusable and obj is not None and obj.type == "MESH":
+                targets.target_by_key(self.target).check(obj)
+        except Refusal as error:
+            return str(error)
+        return self.unusable
 
     @property
     def writes_files(self) -> bool:
@@ -144,8 +154,9 @@ class THEW_OT_bake_as(bpy.types.Operator):
         obj = target.target_mesh(context)
         if obj is None or obj.type != "MESH":
             return []
-        if self.unusable:
-            return [sentence(self.unusable)]
+        refused = self.refused(context)
+        if refused:
+            return [sentence(refused)]
         try:
             clips = self.clip_frames(context, obj)
         except Refusal as error:

@@ -21,6 +21,10 @@ class THEW_OT_make_override(QuickJob, bpy.types.Operator):
         updates.stop_update()
         library, mesh = describe_library(obj), overriding.make_override(context, obj)
         registers.look_again()
+        if mesh.thew.made.flesh:
+            return (
+                f"{describe(mesh)} is an override of {library}, and has the flesh of that file: play, or press Simulate"
+            )
         return f"{describe(mesh)} is an override of {library}: press Add Flesh"
 
 

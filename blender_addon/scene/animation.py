@@ -150,34 +150,78 @@ def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
 def value_at(
     animation: bpy.types.AnimData, wanted: list[bpy.types.FCurve], frame: float, default: float = 0.0
 ) -> float:
-    """Returns the value at a frame of the scene of the one curve of `wanted` that Blender puts on top of the others.
+    """Returns the value at a frame of the scene that Blender gives a property with the curves `wanted`.
 
-    The curve of the active action, else that of the highest track with a strip that acts. Where none acts, Blender gives the
-    property its `default`, not the value that the artist has set. Blending is left out.
+    Strips act from the lowest track to the highest, each on what those below give, and the active action on top of them. Where none
+    acts, Blender gives the property its `default`, not the value that the artist has set. Transitions are left out.
     """
     own, lying = list(curves_in(animation)), strips(animation)
     active = next((curve for curve in wanted if curve in own), None)
     played = any(strip.action and curve in strip_curves(strip) for strip in lying for curve in wanted)
-    if (active is not None and not disturbance(animation)) or not played:
+    if (active is None and not played) or not any(len(track.strips) for track in playing_tracks(animation)):
         return (active or wanted[0]).evaluate(frame)
-    for track in reversed(playing_tracks(animation)):
-        value = value_of_strips(list(track.strips), wanted, frame)
-        if value is not None:
-            return value
-    return default
+    value = default
+    for track in playing_tracks(animation):
+        value = value_on(value, list(track.strips), wanted, frame, default)
+    silenced = animation.use_tweak_mode or any(track.is_solo for track in animation.nla_tracks)
+    if active is not None and not silenced and action_acts(animation, own, frame):
+        mix = animation.action_blend_type, animation.action_influence
+        value = blended(value, active.evaluate(frame), *mix, default)
+    return value
 
 
-def value_of_strips(strips: list[bpy.types.NlaStrip], wanted: list[bpy.types.FCurve], frame: float) -> float | None:
-    """Returns the value at a frame of the one curve of `wanted` that the strips of a track play; None where none of them acts."""
+def value_on(
+    value: float, strips: list[bpy.types.NlaStrip], wanted: list[bpy.types.FCurve], frame: float, default: float
+) -> float:
+    """Returns what the strips of a track make of the value that those below give."""
     strip = acting_strip(strips, frame)
     if strip is None:
-        return None
+        return value
     time = strip_time(strip, frame)
     if len(strip.strips):
-        return value_of_strips(list(strip.strips), wanted, time)
+        return value_on(value, list(strip.strips), wanted, time, default)
     curves = strip_curves(strip) if strip.action else []
     curve = next((curve for curve in wanted if curve in curves), None)
-    return None if curve is None else curve.evaluate(time)
+    if curve is None:
+        return value
+    return blended(value, curve.evaluate(time), strip.blend_type, strip_influence(strip, frame), default)
+
+
+def blended(below: float, value: float, kind: str, influence: float, default: float) -> float:
+    """Returns a value blended onto the one below it, as Blender's NLA does for properties that are neither scales nor rotations."""
+    if kind == "ADD":
+        return below + influence * value
+    if kind == "SUBTRACT":
+        return below - influence * value
+    if kind == "MULTIPLY":
+        return below + influence * (below * value - below)
+    if kind == "COMBINE":
+        return below + influence * (value - default)
+    return below + influence * (value - below)
+
+
+def action_acts(animation: bpy.types.AnimData, own: list[bpy.types.FCurve], frame: float) -> bool:
+    """Returns whether the active action acts at a frame above NLA tracks; `own`: its curves."""
+    extrapolation = animation.action_extrapolation
+    if extrapolation == "HOLD":
+        return True
+    ranges = [curve.range() for curve in own]
+    first, last = min(each[0] for each in ranges), max(each[1] for each in ranges)
+    last = last if last > first else first + 1.0  # as Blender has it for a single key
+    return first <= frame and (frame <= last or extrapolation == "HOLD_FORWARD")
+
+
+def strip_influence(strip: bpy.types.NlaStrip, frame: float) -> float:
+    """Returns the influence of a strip at a frame of the scene; beyond its ends that of the end."""
+    frame = min(max(frame, strip.frame_start), strip.frame_end)
+    if strip.use_animated_influence:
+        curve = next((each for each in strip.fcurves if each.data_path == "influence"), None)
+        return min(max(curve.evaluate(frame) if curve is not None else strip.influence, 0.0), 1.0)
+    if strip.blend_in and frame <= strip.frame_start + strip.blend_in:
+        return (frame - strip.frame_start) / strip.blend_in
+    if strip.blend_out and frame >= strip.frame_end - strip.blend_out:
+        return (strip.frame_end - frame) / strip.blend_out
+    return 1.0
 
 
 def acting_strip(strips: list[bpy.types.NlaStrip], frame: float) -> bpy.types.NlaStrip | None:
@@ -203,6 +247,9 @@ def strip_curves(strip: bpy.types.NlaStrip) -> list[bpy.types.FCurve]:
 
 def strip_time(strip: bpy.types.NlaStrip, frame: float) -> float:
     """Returns the frame of its action that a strip plays at a frame of the scene; beyond its ends that of the end."""
+    timing = next((each for each in strip.fcurves if each.data_path == "strip_time"), None)
+    if strip.use_animated_time and timing is not None:
+        return timing.evaluate(min(max(frame, strip.frame_start), strip.frame_end))
     length, scale = strip.action_frame_end - strip.action_frame_start, max(strip.scale, 1e-6)
     gone = (min(max(frame, strip.frame_start), strip.frame_end) - strip.frame_start) / scale
     if length > 0.0:  # it may repeat; its last frame is the action's last one, elsewhere a turn begins with the first

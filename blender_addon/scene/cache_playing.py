@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Point caches on an object: a Mesh Cache modifier in the place of the flesh, which plays the clip that the armature plays.
 
-The modifiers whose effect a cache holds are switched off while it plays (`stack.modifiers_in_bake`). Under an action without a clip
-they act again, and the plain skin shows.
+The modifiers whose effect a cache holds are switched off while it plays (`stack.modifiers_in_bake`). Under an action without a clip,
+and where its file is gone or has another number of vertices than the mesh, they act again, and the plain skin shows.
 """
 
 from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from pathlib import Path
 
 import bpy
 
@@ -16,6 +20,12 @@ from .stack import modifier_by_id, set_switches
 
 #: Formats of Blender's modifier, and the endings of their files.
 SUFFIXES = {"PC2": ".pc2", "MDD": ".mdd"}
+#: Endings of the images of vertex textures.
+TEXTURES = (".exr", ".png")
+#: Sentence on a lost file, without full stop.
+GONE = "The file of the bake is gone: Bake again, or Show Live"
+#: Where the number of vertices stands in a file of each ending: format and first byte.
+VERTEX_COUNTS = {".pc2": ("<i", 16), ".mdd": (">i", 4)}
 
 
 def modifier_of(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> bpy.types.Modifier | None:
@@ -75,6 +85,38 @@ def is_shown(obj: bpy.types.Object) -> bool:
     return (obj.thew.enabled and obj.thew.made.shows_bake) or key_playing.is_finished(obj)
 
 
+def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
+    """Returns why the file of a clip does not play, without full stop; "" where it does, and for a clip without a file.
+
+    Of a vertex texture it looks for description and image; the number of vertices is that of a point cache.
+    """
+    path = bake_files.path_of(clip.file)
+    if not clip.file:
+        return ""
+    try:
+        status = path.stat()
+        if path.suffix not in VERTEX_COUNTS:
+            return "" if any(path.with_suffix(each).is_file() for each in TEXTURES) else GONE
+        count = read_vertex_count(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return GONE
+    if count < 0:
+        return "The file of the bake is damaged: Bake again, or Show Live"
+    vertices = len(obj.data.vertices)
+    if count == vertices:
+        return ""
+    return f"{vertices} vertices, {count} in the bake: Bake again, or Show Live"
+
+
+@lru_cache(maxsize=256)
+def read_vertex_count(path: Path, _changed: int, _size: int) -> int:
+    """Returns the number of vertices in a cache that was last changed at a time; -1 for a damaged file."""
+    form, first = VERTEX_COUNTS[path.suffix]
+    with path.open("rb") as file:
+        head = file.read(first + 4)
+    return struct.unpack_from(form, head, first)[0] if len(head) == first + 4 else -1
+
+
 def follow(obj: bpy.types.Object) -> None:
     """Lets the cache play the clip that belongs to what the armature plays; touches only what differs."""
     bake = saved_bakes.playing(obj)
@@ -82,7 +124,7 @@ def follow(obj: bpy.types.Object) -> None:
     if player is None:
         return
     clip = key_playing.played_clip(obj, bake)
-    clip = clip if clip is not None and clip.file else None
+    clip = clip if clip is not None and clip.file and not fault(obj, clip) else None
     switch_held(obj, bake, clip is not None)
     if clip is not None:
         step = timing.stretch(bpy.context.scene)

@@ -11,7 +11,7 @@ from ..logic.health import PlayedBake
 from ..logic.sentences import plural, significant
 from ..saved import bakes as saved_bakes
 from ..saved import units
-from ..scene import bake_files, bakes, key_playing, writing
+from ..scene import bake_files, bakes, cache_playing, key_playing, writing
 from .export_panel import draw_traps
 from .layouts import draw_text
 from .panel_places import draw_range, foldout
@@ -186,5 +186,6 @@ def played_bake(obj) -> PlayedBake | None:
     clip, missing = key_playing.played_clip(obj, bake), key_playing.unplayed_action(obj)
     if clip is not None:
         name = "" if clip.is_scene else clip.label
-        return PlayedBake(clip.start, clip.end, name, holds=bake.space == "POSED" or bake.holds)
+        holds = bake.space == "POSED" or bake.holds
+        return PlayedBake(clip.start, clip.end, name, holds=holds, fault=cache_playing.fault(obj, clip))
     return PlayedBake(missing=missing.name) if missing is not None else PlayedBake(strips=True)

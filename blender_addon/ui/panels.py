@@ -309,8 +309,9 @@ def draw_details(layout, context, obj, width: int) -> None:
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known_state(obj)
-    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current, rest_position=in_rest_position(obj))
-    if told.level == "WARNING":
+    known = {"played": played_bake(obj), "rest_position": in_rest_position(obj)}
+    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current, **known)
+    if told.level == "WARNING" and not obj.thew.made.shows_bake:
         notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
     elif told.to_read:
         notes.append(told.text)

@@ -82,7 +82,11 @@ class Foldouts:
             each.bl_options = set() if each.bl_label in ("Thew", *labels) else {"DEFAULT_CLOSED"}
             bpy.utils.register_class(each)
         side = view3d("UI")
-        side["area"].spaces.active.show_region_ui = True
+        space = side["area"].spaces.active
+        if not space.show_region_ui:
+            # Without a window in the context, as right after a file was opened, Blender 5.2 crashes here.
+            with bpy.context.temp_override(**side):
+                space.show_region_ui = True
         side["region"].tag_redraw()
 
 

@@ -49,6 +49,7 @@ def dialog(**values):
         "moves_bones",
         "bakes_others",
         "unusable",
+        "refused",
         "invoke",
         "execute",
     )

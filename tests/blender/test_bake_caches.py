@@ -53,6 +53,64 @@ def test_cache_plays_like_live(saved, target):
     assert np.array_equal(play(body, FRAMES), live)
 
 
+def health(body):
+    """Returns what the panel says about the bake that plays, at frame 3."""
+    return part("logic.health").bake_health(part("ui.bake_panel").played_bake(body), 3)
+
+
+def lose(path) -> None:
+    path.unlink()
+
+
+def damage(path) -> None:
+    path.write_bytes(path.read_bytes()[:7])
+
+
+@pytest.mark.parametrize("target", ["PC2", "MDD"])
+@pytest.mark.parametrize("spoil, told", [(lose, "is gone"), (damage, "is damaged")])
+def test_cache_file_lost(saved, target, spoil, told):
+    """Where the file is gone or damaged, the plain skin moves and the panel says why; a new bake plays."""
+    body, _ = saved
+    live = play(body, FRAMES)
+    body.thew.influence = 0.0
+    plain = play(body, FRAMES)
+    body.thew.influence = 1.0
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    assert health(body).level == "GOOD"
+    bpy.ops.wm.save_mainfile()
+    spoil(files(body)[0])
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    body = bpy.data.objects["Body"]
+    np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-5)
+    assert health(body).level == "WARNING" and told in health(body).text
+    activate(body)
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    assert health(body).level == "GOOD"
+
+
+@pytest.mark.parametrize("ending", [".json", ".exr"])
+def test_texture_lost(saved, ending):
+    """Where the description or the image of a vertex texture is gone, the panel says so."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
+    assert health(body).level == "GOOD"
+    files(body)[0].with_suffix(ending).unlink()
+    assert health(body).text == "The file of the bake is gone: Bake again, or Show Live."
+
+
+def test_cache_of_edited_mesh(saved):
+    """A mesh that gained a vertex by hand is not frozen by its cache, and the panel names both numbers."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    play(body, (1, 2))
+    count = len(body.data.vertices)
+    body.data.vertices.add(1)
+    shapes = play(body, (3, 14))
+    assert np.abs(shapes[1] - shapes[0]).max() > 1e-3
+    assert health(body).text == f"{count + 1} vertices, {count} in the bake: Bake again, or Show Live."
+
+
 def test_cache_headers(saved):
     """Headers name the first frame and the times of the samples."""
     body, _ = saved

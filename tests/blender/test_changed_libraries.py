@@ -66,6 +66,30 @@ def test_library_mesh_grown(shot):
     np.testing.assert_allclose(shapes, play(local("Body"), FRAMES), atol=1e-6)
 
 
+@pytest.mark.parametrize("target", ["PC2", "MDD"])
+def test_library_mesh_grown_under_a_cache(shot, target):
+    """A point cache of another number of vertices than the library's mesh has now does not freeze it: the plain skin moves, and the
+    panel says why. Once the mesh is as it was, the cache plays again.
+    """
+    library, plain, live = shot
+    kept = library.read_bytes()
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    bpy.ops.wm.save_mainfile()
+
+    def edit(mesh, _armature):
+        mesh.data.vertices.add(1)
+
+    change(library, edit)
+    body = local("Body")
+    np.testing.assert_allclose(play(body, FRAMES)[:, :-1], plain, atol=1e-6)
+    told, count = part("logic.health").bake_health(part("ui.bake_panel").played_bake(body), 3), len(body.data.vertices)
+    assert told.level == "WARNING" and told.text.startswith(f"{count} vertices, {count - 1} in the bake: ")
+    bpy.ops.wm.save_mainfile()
+    library.write_bytes(kept)
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    assert np.abs(play(local("Body"), FRAMES) - live).max() < 1e-6 * size_of(live[0])
+
+
 def test_library_mesh_grown_behind_thew(shot):
     """Offsets of another number of vertices are never shown: the plain skin stands for them."""
     _, plain, live = shot

@@ -231,6 +231,53 @@ def test_cuts_held_frames(held):
     assert found(places[rows], 2.0 * arms[rows], 2.0 * hands[rows]) == []
 
 
+@pytest.mark.parametrize("held", [2, 3, 4, 6])
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0, 2.0, 3.0, 4.0])
+def test_cuts_stepped_waves(held, rate):
+    """No step of limbs that wave in poses held as long is taken for a cut, whatever the wave; also where the beat is mixed."""
+    frames, mixed = np.arange(FRAMES), np.cumsum(np.resize([min(held, 4), 2, 3], FRAMES))
+    for rows in (frames // held * held, mixed[np.searchsorted(mixed, frames)]):
+        for phase in np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False):
+            turns = 2.0 * np.pi * rate * rows / FPS + phase
+            assert found(np.zeros((FRAMES, 3)), np.sin(turns), 1.2 * np.sin(turns + 0.7)) == [], phase
+
+
+@pytest.mark.parametrize("held", [2, 3, 4, 6])
+def test_cuts_in_stepped(held):
+    """A character that is elsewhere from one held pose to the next is cut there, and a hand that flips is named."""
+    rows = np.arange(FRAMES) // held * held
+    at = 30 // held * held
+    places, arms, hands = (each[rows] for each in walk())
+    places[at:, 1] += 2.0
+    assert found(places, arms, hands) == [(at + 1, ())]
+    places[at:, 1] -= 2.0
+    hands = 0.1 * hands + np.where(np.arange(FRAMES) < at, 0.0, 2.0)
+    assert found(places, 0.1 * arms, hands) == [(at + 1, ("Hand",))]
+
+
+def test_cuts_hand_on_its_own_beat():
+    """A hand that waves on fours on a body that moves in every frame is none; nor is one held pose after another of a still body a style."""
+    rows = np.arange(FRAMES) // 4 * 4
+    places, arms, _ = walk()
+    for phase in np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False):
+        assert found(places, arms, 1.2 * np.sin(2.0 * np.pi * rows / FPS + phase)) == []
+    still = np.zeros((FRAMES, 3)), np.zeros(FRAMES), np.zeros(FRAMES)
+    still[0][30:, 1] += 1.0
+    assert found(*still) == [(31, ())]
+
+
+def test_unheld_frames_keep_all_else():
+    """Only holds between jumps that follow each other are left out: not those of a still character, nor frames of one that moves."""
+    moves = np.zeros(40, dtype=bool)
+    assert len(cuts.unheld_frames(moves, 6)) == 41 and len(cuts.unheld_frames(~moves, 6)) == 41
+    moves[[10, 14]] = True
+    assert len(cuts.unheld_frames(moves, 6)) == 41
+    moves[[18, 22]] = True
+    kept = cuts.unheld_frames(moves, 6)
+    assert set(kept) >= {11, 15, 19, 23} and not set(kept) & {12, 13, 14, 16, 17, 18, 20, 21, 22}
+    assert set(range(4)) <= set(kept) and set(range(30, 41)) <= set(kept)
+
+
 @pytest.mark.parametrize("held", [2, 3, 4])
 @pytest.mark.parametrize("rate", [0.5, 1.0, 2.0, 3.0, 4.0])
 def test_cuts_held_frames_are_no_pops(held, rate):

@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import Layout, activate, evaluated_positions, flesh_of, make_body, part, play
+from test_panel import draw, words
 
 
 def line(body) -> str:
@@ -174,3 +175,20 @@ def test_health_rest_position(moving_character):
     rig.data.pose_position = "POSE"
     flesh_of(body).problem = ""
     assert line(body).startswith("Moves")
+
+
+def test_details_of_a_bake(moving_character, tmp_path):
+    """Details say nothing on frames while the bake plays in them, and repeat the line where its file does not play."""
+    body, _ = moving_character
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    assert line(body).startswith("Bake plays")
+    assert "bake" not in words(draw()["details"]).lower()
+    body.data.vertices.add(1)
+    for state in (True, False):  # also where nothing of the flesh is known, as in a file just opened
+        if not state:
+            bpy.ops.wm.save_mainfile()
+            bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+            body = bpy.data.objects["Body"]
+        told = line(body)
+        assert "in the bake: Bake again, or Show Live" in told and told in words(draw()["details"])

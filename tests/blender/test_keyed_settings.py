@@ -262,6 +262,92 @@ def test_value_before_and_after_strips(scene, starts, lower, upper, tracks):
         assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-5), frame
 
 
+#: Ways in which a strip or an action acts on what lies below.
+BLENDINGS = [
+    ("REPLACE", 1.0),
+    ("REPLACE", 0.3),
+    ("COMBINE", 1.0),
+    ("COMBINE", 0.6),
+    ("ADD", 0.4),
+    ("SUBTRACT", 0.5),
+    ("MULTIPLY", 0.7),
+]
+
+
+def assert_as_evaluated(body, scene) -> None:
+    """Softness and gravity have in every frame the values that Blender evaluates."""
+    driven, right = part("scene.driven"), evaluated(body, "softness")
+    for frame in FRAMES:
+        assert driven.value_at(body, scene, "softness", frame) == pytest.approx(right[frame - 1], abs=1e-5), frame
+        scene.frame_set(frame)
+        down = bpy.context.evaluated_depsgraph_get().scene_eval.gravity[2]
+        assert driven.value_at(body, scene, "gravity", frame)[2] == pytest.approx(down, abs=1e-5), frame
+
+
+def key_both(body, scene, first: float, last: float, frames=(1, 5)) -> None:
+    """Keys softness, and gravity with it, along straight lines."""
+    key(body.thew, "softness", (frames[0], first), (frames[1], last))
+    key(scene, "gravity", *((at, (0.0, 0.0, -9.0 * value)) for at, value in zip(frames, (first, last), strict=True)))
+    for owner in (body, scene):
+        for curve in part("scene.animation").curves_in(owner.animation_data):
+            set_linear(curve)
+
+
+@pytest.mark.parametrize("kind, influence", BLENDINGS)
+@pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
+def test_value_of_action_above_strips(scene, extrapolation, kind, influence):
+    """The active action acts on its tracks in the frames of its extrapolation, blended, as Blender evaluates it."""
+    body = make_character()[0]
+    key_both(body, scene, 0.2, 0.4)
+    for owner in (body, scene):
+        lay_in_track(owner, 3, extrapolation="HOLD_FORWARD")
+    key_both(body, scene, 0.6, 0.3, (8, 13))
+    for data in (body.animation_data, scene.animation_data):
+        data.action_extrapolation, data.action_blend_type, data.action_influence = extrapolation, kind, influence
+    body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)
+    assert_as_evaluated(body, scene)
+    for data in (body.animation_data, scene.animation_data):
+        data.nla_tracks[0].mute = True
+    assert_as_evaluated(body, scene)
+
+
+@pytest.mark.parametrize("kind, influence", BLENDINGS)
+@pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
+def test_value_of_blending_strips(scene, extrapolation, kind, influence):
+    """A strip is blended onto the track below by its kind, its keyed influence, and as it fades in and out."""
+    body = make_character()[0]
+    key_both(body, scene, 0.2, 0.4)
+    for owner in (body, scene):
+        lay_in_track(owner, 3)
+    key_both(body, scene, 0.6, 0.3, (1, 9))
+    strips = [lay_in_track(owner, 8, blend_type=kind, extrapolation=extrapolation) for owner in (body, scene)]
+    body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)
+    for strip in strips:
+        strip.use_auto_blend = False
+        strip.blend_in, strip.blend_out = 3.0, 2.0
+    assert_as_evaluated(body, scene)
+    for strip in strips:
+        strip.use_animated_influence = True
+        for frame, value in ((8, 0.2 * influence), (14, influence)):
+            strip.influence = value
+            strip.keyframe_insert("influence", frame=frame)
+    assert_as_evaluated(body, scene)
+
+
+def test_value_of_single_key_above_strips(scene):
+    """An action of one key acts as long as Blender lets it."""
+    body = make_character()[0]
+    key_both(body, scene, 0.2, 0.4)
+    for owner in (body, scene):
+        lay_in_track(owner, 3)
+    key(body.thew, "softness", (8, 0.7))
+    key(scene, "gravity", (8, (0.0, 0.0, -1.0)))
+    for extrapolation in EXTRAPOLATIONS:
+        for data in (body.animation_data, scene.animation_data):
+            data.action_extrapolation = extrapolation
+        assert_as_evaluated(body, scene)
+
+
 def test_value_of_muted_strip(scene):
     """A muted strip keeps its place in its track and does nothing, as Blender has it; of two strips that meet the first one plays."""
     driven, body = part("scene.driven"), make_character()[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import bpy
 import pytest
-from helpers import activate
+from helpers import activate, part
 from linking import link, open_shot, override, write_library
+from test_bake_buttons import texts
 from test_panel import draw, words
 
 
@@ -47,6 +48,27 @@ def test_panel_of_override(library):
     assert "thew.make_mesh_local" in operators(details) and "belongs to “library.blend”" in words(details)
     assert bpy.ops.thew.make_mesh_local() == {"FINISHED"}
     assert body.data.library is None and "thew.make_mesh_local" not in operators(draw()["details"])
+
+
+def test_override_with_flesh_of_its_library(scene, tmp_path):
+    """The message of Make Override sends nobody to Add Flesh where the library's flesh came along; the bake dialog then begins with a
+    target that the library's mesh takes, and says of others why they are refused, and how many frames there are once they are not.
+    """
+    path = write_library(tmp_path / "library.blend", flesh=True)
+    open_shot(tmp_path / "shot.blend")
+    bpy.context.scene.collection.children.link(link(path))
+    activate(next(obj for obj in bpy.context.scene.objects if obj.type == "MESH"))
+    make = part("operators.library").THEW_OT_make_override
+    told = make.edit(None, bpy.context, bpy.context.object)
+    assert told.endswith("has the flesh of that file: play, or press Simulate")
+    body = bpy.context.object
+    assert part("bake.remaking").chosen_values(body)["target"] == "PC2"
+    assert "20 frames" in texts(target="PC2", clips="SCENE")
+    for target in ("COMPRESSED", "SHAPE_KEYS", "HELPER_BONES", "VERTEX_TEXTURE"):
+        assert texts(target=target, clips="SCENE").startswith("The mesh of “Body” belongs to “library.blend”"), target
+    assert bpy.ops.thew.make_mesh_local() == {"FINISHED"}
+    assert part("bake.remaking").chosen_values(body)["target"] == "COMPRESSED"
+    assert "20 frames" in texts(target="COMPRESSED", clips="SCENE")
 
 
 def test_panel_of_plain_empty(scene):

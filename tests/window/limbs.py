@@ -81,7 +81,8 @@ def story():
         bpy.data.objects.remove(obj)
     helpers.make_body(helpers.make_armature())
     space = view3d()["area"].spaces.active
-    space.show_region_ui = True
+    with bpy.context.temp_override(**view3d()):
+        space.show_region_ui = True
     space.region_3d.view_perspective = "ORTHO"
     space.region_3d.view_rotation = Quaternion((0.7071068, 0.7071068, 0.0, 0.0))
     space.region_3d.view_location, space.region_3d.view_distance = (0.0, 0.0, 0.9), 4.0
