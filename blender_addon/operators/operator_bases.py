@@ -82,7 +82,7 @@ class Job:
     """
 
     bl_options = {"REGISTER", "UNDO"}
-    poll_message = "Select a skinned mesh"
+    poll_message = "Select a skinned mesh or its armature"
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

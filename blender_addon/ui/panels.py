@@ -21,7 +21,7 @@ from ..logic.health import cost, former_bake_health, health, method_cost, neighb
 from ..logic.sentences import join_words, modal_lines, modal_notes, plural
 from ..scene import bakes, cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier, armature_of, idle_armature_modifier, idle_armature_text
-from . import library_panel
+from . import library_panel, meshless_panel
 from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
@@ -328,10 +328,6 @@ def draw_details(layout, context, obj, width: int) -> None:
 class MainPanel:
     """Contents of the main panel in both places."""
 
-    @classmethod
-    def poll(cls, context):
-        return library_panel.is_shown(target.target_mesh(context))
-
     def draw(self, context):
         layout, obj = self.layout, target.target_mesh(context)
         layout.use_property_split = True
@@ -342,8 +338,11 @@ class MainPanel:
             ):
                 layout.label(text=line)
             return
-        draw_target(layout, context, obj)
         width = letters_per_line(context)
+        if not meshless_panel.has_panel(obj):
+            meshless_panel.draw_selection(layout, obj, width)
+            return
+        draw_target(layout, context, obj)
         if library_panel.draw_linked(layout, obj, width):
             return
         if obj.thew.made.rides:
@@ -366,6 +365,10 @@ class THEW_PT_sidebar(MainPanel, Sidebar, bpy.types.Panel):
 class THEW_PT_physics(MainPanel, Physics, bpy.types.Panel):
     bl_label = "Thew Flesh"
     bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return meshless_panel.has_panel(target.target_mesh(context))
 
 
 CLASSES = (

@@ -338,6 +338,23 @@ def test_last_edit_wins(tuned, in_window, scene):
     np.testing.assert_array_equal(shapes(body), live)
 
 
+def test_changed_range_is_taken_up(tuned, in_window, scene):
+    """Start and End of the scene are taken up as any edit is, before any frame is played: the motion of the new range is simulated."""
+    body, _ = tuned()
+    scene.frame_set(20)
+    in_window()
+    for first, last in ((1, 40), (11, 40), (11, 70)):
+        scene.frame_start, scene.frame_end = first, last
+        bpy.context.view_layer.update()
+        assert body.session_uid in part("live.updates").state.waiting
+        tick()
+        flesh = flesh_of(body)
+        assert flesh.build_settings.live == (first, last) and flesh.covers(first, last)
+        told = part("logic.health").health(body.thew, body.thew.made, flesh, 20)
+        assert told.text == f"Moves, frames {first} to {last}"
+        assert not part("live.updates").state.waiting
+
+
 def test_value_put_back_shows_former_flesh(tuned, in_window, scene):
     """A setting that is put back before its motion is done shows the former flesh again."""
     body, _ = tuned()

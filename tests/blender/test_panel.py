@@ -32,7 +32,7 @@ def draw(place="sidebar", width=300) -> dict[str, list]:
     context, drawn = region(width), {}
     for name in ("", *FOLDOUTS):
         cls = getattr(bpy.types, f"THEW_PT_{name}_{place}" if name else f"THEW_PT_{place}")
-        if not cls.poll(context):
+        if hasattr(cls, "poll") and not cls.poll(context):
             continue
         layout = Layout()
         if hasattr(cls, "draw_header"):
@@ -83,14 +83,27 @@ def test_panels_draw_in_every_state(scene, place):
     draw(place)
 
 
-def test_panels_hidden_without_mesh(scene):
-    """The panels are hidden without an active object or with one that has no mesh."""
+@pytest.mark.parametrize("kind", ["nothing", "CAMERA", "LIGHT", "EMPTY", "field", "ARMATURE"])
+def test_tab_stays_without_mesh(fleshed_character, scene, kind):
+    """The tab stays with no object active, or one without a mesh: it says what to select, and nothing else of ours is drawn."""
     bpy.context.view_layer.objects.active = None
-    assert draw() == {}
-    empty = bpy.data.objects.new("Empty", None)
-    scene.collection.objects.link(empty)
-    activate(empty)
-    assert draw() == {}
+    if kind == "field":
+        bpy.ops.object.effector_add(type="WIND")
+    elif kind != "nothing":
+        data = {"CAMERA": bpy.data.cameras, "LIGHT": bpy.data.lights, "ARMATURE": bpy.data.armatures}.get(kind)
+        made = data.new(kind, *(["POINT"] if kind == "LIGHT" else [])) if data is not None else None
+        other = bpy.data.objects.new("Other", made)
+        scene.collection.objects.link(other)
+        activate(other)
+    drawn = draw()
+    assert set(drawn) == {""} and not rows(drawn)
+    said = words(drawn[""])
+    assert ("The armature “Other” moves no mesh" if kind == "ARMATURE" else "Select a skinned mesh or its armature") in said
+    assert ("Force Fields" in said) == (kind == "field")
+    assert draw("physics") == {}
+    every = [each for each in bpy.types.Panel.__subclasses__() if each.__name__.startswith("THEW_PT_")]
+    shown = [each.__name__ for each in every if not hasattr(each, "poll") or each.poll(region())]
+    assert shown == ["THEW_PT_sidebar"]
 
 
 def test_panel_rows_fixed_while_busy(fleshed_character):
