@@ -22,7 +22,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
-from ..logic.tasks import Progress, Task
+from ..logic.tasks import Progress, Task, span
 from ..saved import timing
 from . import animation, colliders, driven, movers, pins, rig_controls, windows
 from .mesh import numbers
@@ -250,15 +250,16 @@ class PoseReader:
 
 
 def play_frames(
-    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str,
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str | Callable[[int], str],
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number. `within()` is entered for
+    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number, or a function of it. `within()` is entered for
     each slice. A playing animation shows none of these frames, because every slice restores its frame.
     """
     found, alone = [], windows.is_headless()
+    told = text if callable(text) else lambda frame: f"{text} {frame}"
     while len(found) < len(frames):
         here, part, until = scene.frame_current, scene.frame_subframe, time.monotonic() + SLICE_TIME
         with silence_handlers():
@@ -271,11 +272,11 @@ def play_frames(
                         found.append(look(len(found), frame))
                         over = len(found) == len(frames) or not (alone or time.monotonic() < until)
                         if alone and len(found) % 8 == 0:
-                            yield Progress(len(found) / len(frames), f"{text} {frame}")
+                            yield Progress(len(found) / len(frames), told(frame))
             finally:
                 scene.frame_set(here, subframe=part)
         if not alone:
-            yield Progress(len(found) / len(frames), f"{text} {frame}")
+            yield Progress(len(found) / len(frames), told(frame))
     return found
 
 
@@ -314,12 +315,15 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
             with show_hidden(objects), without_thew(skins), without_modifiers(meshes):
                 yield
 
-        poses = yield from play_frames(scene, frames, read_frame, "Reading frame", within)
+        def told(frame: int) -> str:
+            return f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"  # it reads around the range too
+
+        poses = yield from play_frames(scene, frames, read_frame, told, within)
         return poses, things
 
     frames, meshes = range(start - lead, end + 2), [] if every else skins
-    poses, things = yield from read(frames, meshes)
-    if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
+    poses, things = yield from span(read(frames, meshes), 0.0, 0.9 if meshes else 1.0)
+    if meshes and not (yield from span(poses_hold(read, poses, frames, scene.frame_current), 0.9, 1.0)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
     return [

@@ -167,7 +167,7 @@ def draw_progress(layout) -> bool:
     stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.fraction, text=translate(stepper.status_text))
+    layout.progress(factor=stepper.bar.shown, text=translate(stepper.status_text))
     return True
 
 

@@ -338,6 +338,28 @@ def test_last_edit_wins(tuned, in_window, scene):
     np.testing.assert_array_equal(shapes(body), live)
 
 
+def test_softness_edit_tells_its_work_alone(tuned, in_window, monkeypatch):
+    """An edit of Softness tells no reading of a mesh that is as it was, and its bar begins at 0 and never goes back."""
+    body, _ = tuned()
+    in_window()
+    updates, told = part("live.updates"), []
+    advance = updates.advance
+
+    def watch(stepper, young):
+        ended = advance(stepper, young)
+        told.append((stepper.bar.shown, stepper.text))
+        return ended
+
+    monkeypatch.setattr(updates, "advance", watch)
+    body.data.update_tag()  # as Blender tags it with the edit
+    body.thew.softness = 0.7
+    bpy.context.view_layer.update()
+    tick()
+    fractions = [fraction for fraction, _ in told]
+    assert not any("mesh" in text or "frame" in text for _, text in told)
+    assert fractions == sorted(fractions) and fractions[0] < 0.1 and fractions[-1] > 0.9
+
+
 def test_changed_range_is_taken_up(tuned, in_window, scene):
     """Start and End of the scene are taken up as any edit is, before any frame is played: the motion of the new range is simulated."""
     body, _ = tuned()
