@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .cycles import AUTOMATIC
 from .errors import sentence
 from .twist import idle_note
 
@@ -84,6 +85,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         notes += [sentence(idle)] if idle else []
     if flesh.clip is not None and flesh.beginning.note:
         notes.append(flesh.beginning.note)
+        if flesh.beginning.period and flesh.build_settings.motion_start == AUTOMATIC:
+            notes.append("Is it no loop? Set Start of Motion to Run-in or Settled, in the foldout Look.")
     if flesh.inverted_count:
         notes.append(
             f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "

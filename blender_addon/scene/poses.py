@@ -22,6 +22,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
+from ..logic.still_poses import still_row
 from ..logic.tasks import Progress, Task, span
 from ..saved import timing
 from . import animation, colliders, driven, movers, pins, rig_controls, windows
@@ -86,11 +87,22 @@ class Motion:
     movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
     drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [f, n] see `logic.driven`
     driven: Driven = field(default_factory=Driven)  # force fields and keyed settings
+    still: dict[tuple[int, int], int | None] = field(
+        default_factory=dict, init=False, compare=False
+    )  # see `still_frame`
 
     @property
     def lead_length(self) -> int:
         """Returns the number of frames that were read before it."""
         return 0 if self.before is None else len(self.before)
+
+    def still_frame(self, first: int, last: int) -> int | None:
+        """Returns the frame from which the character stands still for most of `first`..`last`; None where it does not."""
+        key = first, last
+        if key not in self.still:
+            row = still_row(self.raw[max(first - self.start, 0) : last - self.start + 1])
+            self.still[key] = None if row is None else max(first, self.start) + row
+        return self.still[key]
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether the evaluated character is not where it was at `frame` when it was read."""
@@ -316,7 +328,9 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
                 yield
 
         def told(frame: int) -> str:
-            return f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"  # it reads around the range too
+            return (
+                f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"
+            )  # it reads around the range too
 
         poses = yield from play_frames(scene, frames, read_frame, told, within)
         return poses, things

@@ -21,4 +21,6 @@ def draw_selection(layout, obj, width: int) -> None:
         return
     draw_text(column, "Select a skinned mesh or its armature", width, icon="INFO")
     if obj is not None and obj.field is not None and obj.field.type != "NONE":
-        draw_text(column, "How strongly fields push a character: Force Fields in its foldout Look", width, icon="FORCE_WIND")
+        draw_text(
+            column, "How strongly fields push a character: Force Fields in its foldout Look", width, icon="FORCE_WIND"
+        )

@@ -98,7 +98,9 @@ def test_tab_stays_without_mesh(fleshed_character, scene, kind):
     drawn = draw()
     assert set(drawn) == {""} and not rows(drawn)
     said = words(drawn[""])
-    assert ("The armature “Other” moves no mesh" if kind == "ARMATURE" else "Select a skinned mesh or its armature") in said
+    assert (
+        "The armature “Other” moves no mesh" if kind == "ARMATURE" else "Select a skinned mesh or its armature"
+    ) in said
     assert ("Force Fields" in said) == (kind == "field")
     assert draw("physics") == {}
     every = [each for each in bpy.types.Panel.__subclasses__() if each.__name__.startswith("THEW_PT_")]
@@ -153,6 +155,7 @@ def test_panel_health_line(fleshed_character):
     seen = draw()
     assert words(seen[""]) == "Moves, frames 1 to 20"
     assert "lattice has" in words(seen["details"]) and "lattice has" not in words(seen[""])
+    assert words(seen["details"]).split("About the Flesh")[0].strip() == "Nothing is wrong"
     body.thew.enabled = False
     assert "plain skin" in words(draw()[""])
 
@@ -185,7 +188,7 @@ def test_panel_health_row_count(fleshed_character, text, busy):
     """The text about the flesh takes the same number of rows for every message."""
     body, _ = fleshed_character
     play(body, (3,))
-    panels, work = part("ui.panels"), part("live.work")
+    panels, work = part("ui.health_rows"), part("live.work")
     flesh = part("live.session").register.state_of(body)
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text
