@@ -235,8 +235,8 @@ def settle(obj, flesh, scene) -> None:
 def note(obj, flesh) -> None:
     """Stores the notes on the flesh with the object."""
     notes = [
-        *notes_of(flesh, obj.thew.preview_mode),
         *still_notes(obj, flesh),
+        *notes_of(flesh, obj.thew.preview_mode),
         *fine_detail.function_notes(flesh),
         *contact.notes(flesh),
         *pins.problems(obj),
