@@ -58,6 +58,8 @@ def assert_same_motion(file: GltfFile, name: str, shapes: np.ndarray, start: flo
 
 def test_script_is_told_of_actions_without_flesh(dancer, tmp_path, capfd):
     """An export by a script tells on the console which animations leave with the plain skin, and nothing where each has its flesh."""
+    export(tmp_path / "live.glb")
+    assert "The flesh of “Body” is live" in "".join(capfd.readouterr())
     bake(actions="Run")
     export(tmp_path / "one.glb")
     said = "".join(capfd.readouterr())

@@ -160,6 +160,63 @@ def test_panel_health_line(fleshed_character):
     assert "plain skin" in words(draw()[""])
 
 
+def test_still_end_is_told(scene):
+    """A scene longer than its action: the panel's line and a note say from where on the bones stand still, and what to set."""
+    body, rig = make_character()
+    last = int(rig.animation_data.action.frame_range[1])
+    scene.frame_end = 60
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    play(body, (3,))
+    seen = draw(width=800)
+    assert words(seen[""]) == f"Moves, frames 1 to 60; the bones stand still from {last} on"
+    assert f"stand still from frame {last} to 60: set the scene's End to {last}" in words(seen["details"])
+    assert words(seen["details"]).startswith("Nothing is wrong")
+    scene.frame_end = last
+    play(body, (3,))
+    seen = draw(width=800)
+    assert words(seen[""]) == f"Moves, frames 1 to {last}" and "stand still" not in words(seen["details"])
+
+
+def test_details_verdict_first(fleshed_character, scene):
+    """Details begins with what is wrong, or says that nothing is; riding is offered where another mesh could ride, as optional."""
+    body, _ = fleshed_character
+    play(body, (3,))
+    seen = draw(width=800)["details"]
+    assert words(seen).startswith("Nothing is wrong") and not any(call[1] == "thew.ride" for call in seen)
+    assert bpy.ops.mesh.primitive_cube_add(size=0.1) == {"FINISHED"}
+    activate(body)
+    seen = draw(width=800)["details"]
+    assert (
+        words(seen).startswith("Nothing is wrong Optional: clothes")
+        and ("operator", "thew.ride", "Let Selected Ride") in seen
+    )
+    part("live.session").register.state_of(body).problem = "The bone “Spine” is bent too far"
+    told = words(draw(width=800)["details"])
+    assert told.startswith("The bone “Spine” is bent too far") and "Nothing is wrong" not in told
+    body.thew.enabled = False
+    assert words(draw(width=800)["details"]).startswith("Off: the plain skin")
+
+
+def test_icon_buttons_have_tooltips(fleshed_character):
+    """Every button and field of the panels without a name on it has a tooltip of its own."""
+    body, _ = fleshed_character
+    add_rig(body, bone="Spine")
+    play(body, (3,))
+    nameless, known = [], set()
+    for seen in draw().values():
+        for call in seen:
+            if call[0] == "operator" and call[-1] == "":
+                nameless.append(call[1])
+    for name in nameless:
+        module, operator = name.split(".")
+        known.add(name)
+        assert len(getattr(getattr(bpy.ops, module), operator).get_rna_type().description) > 10, name
+    assert {"thew.remove", "thew.guess_height"} <= known
+    properties = body.thew.bl_rna.properties
+    assert all(len(properties[name].description) > 10 for name in ("show_map", "show_limits"))
+
+
 def test_panel_first_screen(fleshed_character):
     """The first screen holds the settings that every session needs, and no others."""
     assert [call[1] for call in rows({"": draw()[""]})] == [
