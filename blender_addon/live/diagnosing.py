@@ -204,7 +204,7 @@ def flesh_section(obj: bpy.types.Object, flesh: Any, stiff: str = "") -> Section
     riders = [describe(each) for each in riding.riders_of(obj)]
     found.add("Riders", join_few(riders, MAX_NAMES))
     found.add("Bakes", join_few(list(bakes.bake_descriptions(obj)), MAX_NAMES))
-    found.add("Why stiff here", stiff)
+    found.add("Why stiff", stiff)
     found.add("Cache", f"{obj.thew.cache.lower()}: {cache_files.cache_text(obj)}")
     if flesh is None:
         found.add("Built", "not in this session: play, or press Simulate, and make the diagnosis again")

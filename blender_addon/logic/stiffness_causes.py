@@ -132,7 +132,7 @@ class StiffnessMap:
         facts, name = self.facts, CAUSES[self.causes[vertex]].name
         if name == "free" and self.left[vertex] < SMALL_SHARE:
             return f"The flesh is rather free here: what limits it most is “{CAUSES[self.gravest[vertex]].label}”."
-        soft = "its pascals make" if facts.softness is None else "Softness makes"
+        soft = "Nothing limits the flesh here: it is as soft as Softness makes it."
         return {
             "rigid": "Rigid holds the flesh here: paint Rigid less to free it.",
             "painted": "The flesh is painted hard here: paint Flesh more to soften it.",
@@ -145,7 +145,9 @@ class StiffnessMap:
             "bones": "Bones all around hold the flesh here: Paint Stiffness can make it looser.",
             "softness": "Softness makes all flesh firm: raise it.",
             "influence": "Influence takes most of the motion away everywhere: raise it.",
-            "free": f"Nothing limits the flesh here: it is as soft as {soft} it.",
+            "free": soft
+            if facts.softness is not None
+            else "Nothing limits the flesh here: it is as soft as its pascals make it.",
         }[name]
 
     def sentence(self, vertex: int, length: Callable[[float], str]) -> str:

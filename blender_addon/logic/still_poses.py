@@ -26,5 +26,8 @@ def still_row(rows: np.ndarray) -> int | None:
 
 def still_text(frame: int, last: int, scene: bool) -> str:
     """Returns the sentence on bones that stand still from `frame` to the `last` one; `scene`: the range is that of the scene."""
-    end = "the scene's End" if scene else "End in the foldout Bake"
-    return f"The bones stand still from frame {frame} to {last}: set {end} to {frame}, unless that is meant."
+    if scene:
+        return (
+            f"The bones stand still from frame {frame} to {last}: set the scene's End to {frame}, unless that is meant."
+        )
+    return f"The bones stand still from frame {frame} to {last}: set End in the foldout Bake to {frame}, unless that is meant."

@@ -66,7 +66,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
                     "inner walls (a Solidify that was applied), delete them, and add the flesh again.",
                 )
             if is_carried(flesh):
-                told.append(f"“{body.name}” has flesh.")
+                told.append(f"“{body.name}” has flesh, which bones hold all over.")
             else:
                 told.append(f"“{body.name}” has flesh: play the animation to see it move.")
         for body in taken.bodies if self._first else ():

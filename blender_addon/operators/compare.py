@@ -14,7 +14,7 @@ from .operator_bases import QuickJob, fresh_property, option
 COPIES = tuple((side, f"{side} to {other_side(side)}", f"Both get the settings {side}") for side in SIDES)
 #: Items of the sides to bring into view.
 SHOWN_SIDES = (
-    ("OTHER", "Other", "The settings that are not in view"),
+    ("OTHER", "Other Side", "The settings that are not in view"),
     *((side, side, f"The settings {side}") for side in SIDES),
 )
 
@@ -45,7 +45,7 @@ class THEW_OT_compare_swap(QuickJob, bpy.types.Operator):
     def edit(self, context, obj):
         jobs.check_flesh(obj)
         if self.side == obj.thew.compared_side:
-            return f"{self.side} is in view."
+            return f"The settings {self.side} are in view already."
         ready = comparing.swap(obj, context.scene)
         return f"Shows {obj.thew.compared_side}{'' if ready else ', as soon as it is simulated'}."
 

@@ -242,9 +242,8 @@ def bare_armature_text(armature: bpy.types.Object) -> str:
         if idle is not None and idle.object == armature:
             return idle_armature_text(obj, idle)
     hung = next((obj for obj in meshes if obj.parent == armature and obj.parent_type != "BONE"), None)
-    parent = "parent it again (Ctrl+P, With Automatic Weights)"
     if hung is not None:
-        return f"{describe(hung)} hangs on {describe(armature)}, but no bone deforms it: {parent}"
+        return f"{describe(hung)} hangs on {describe(armature)}, but no bone deforms it: parent it again (Ctrl+P, With Automatic Weights)"
     return (
         f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
         "(Ctrl+P, With Automatic Weights)"
