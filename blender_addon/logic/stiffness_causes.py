@@ -131,7 +131,7 @@ class StiffnessMap:
         """Returns in one sentence what takes the motion at a vertex, and what to do, without numbers."""
         facts, name = self.facts, CAUSES[self.causes[vertex]].name
         if name == "free" and self.left[vertex] < SMALL_SHARE:
-            return f"The flesh is rather free here: what limits it most is “{CAUSES[self.gravest[vertex]].label}”."
+            return f"The flesh is rather free here: what limits it most is {CAUSES[self.gravest[vertex]].label}."
         soft = "Nothing limits the flesh here: it is as soft as Softness makes it."
         return {
             "rigid": "Rigid holds the flesh here: paint Rigid less to free it.",
