@@ -30,7 +30,7 @@ def callback(progress: Callable[[float, str], bool]) -> Callable[[float, str], b
     def report_progress(at: float, stage: str) -> bool:
         turn = LOOP_ROUND.search(stage)
         if "frame" in stage:
-            return progress(at, "Simulating the loop again, until its ends meet" if turn and turn[1] != "1" else "")
+            return progress(at, "Simulating the loop once more" if turn and turn[1] != "1" else "")
         return progress(0.0, stage if at < 1.0 else "")
 
     return report_progress

@@ -340,7 +340,7 @@ def test_loop_progress_tells_why_it_goes_on(playing_character):
     said = []
     part("logic.tasks").finish(jobs_simulate(body), lambda _fraction, text: said.append(text) or True)
     assert flesh_of(body).beginning.period and flesh_of(body).arriving is None
-    assert {"Simulating the loop", "Simulating the loop again, until its ends meet"} < set(said)
+    assert {"Simulating the loop", "Simulating the loop once more"} < set(said)
     assert not any("round" in text.split() or "cells" in text or "-" in text or "−" in text for text in said)
 
 
