@@ -342,22 +342,27 @@ def test_softness_edit_tells_its_work_alone(tuned, in_window, monkeypatch):
     """An edit of Softness tells no reading of a mesh that is as it was, and its bar begins at 0 and never goes back."""
     body, _ = tuned()
     in_window()
-    updates, told = part("live.updates"), []
-    advance = updates.advance
+    updates, told, begun = part("live.updates"), [], []
+    advance, begin = updates.advance, part("logic.tasks").Bar.begin
 
     def watch(stepper, young):
         ended = advance(stepper, young)
         told.append((stepper.bar.shown, stepper.text))
         return ended
 
+    def note_beginning(bar, fraction):
+        begin(bar, fraction)
+        begun.append(bar.shown)
+
     monkeypatch.setattr(updates, "advance", watch)
+    monkeypatch.setattr(part("logic.tasks").Bar, "begin", note_beginning)
     body.data.update_tag()  # as Blender tags it with the edit
     body.thew.softness = 0.7
     bpy.context.view_layer.update()
     tick()
     fractions = [fraction for fraction, _ in told]
     assert not any("mesh" in text or "frame" in text for _, text in told)
-    assert fractions == sorted(fractions) and fractions[0] < 0.1 and fractions[-1] > 0.9
+    assert begun[0] == 0.0 and fractions == sorted(fractions) and fractions[-1] > 0.9
 
 
 def test_changed_range_is_taken_up(tuned, in_window, scene):
