@@ -38,6 +38,9 @@ JOINED = (
     "lower Softness",
     "Simulating",
     "simulating frame {0}",
+    "Reading frame {0}",
+    "Measuring frame {0}",
+    "Looking at frame {0}",
     "Working",
 )
 JOINED += (

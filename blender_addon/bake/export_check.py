@@ -50,8 +50,12 @@ def check(obj: bpy.types.Object, exporter: str = "", values: Any = None) -> list
 
 def check_all(objects: Iterable[bpy.types.Object], exporter: str = "", values: Any = None) -> list[str]:
     """Returns the warnings about every mesh of `objects`."""
-    found = find_traps(objects, ExportSettings(exporter, values))
-    return [trap.text for trap in found if trap.level == WARNING]
+    return [text for text, level in check_levels(objects, exporter, values) if level == WARNING]
+
+
+def check_levels(objects: Iterable[bpy.types.Object], exporter: str = "", values: Any = None) -> list[tuple[str, str]]:
+    """Returns the text and the level of all that an export would do wrong or at a price, the worst first."""
+    return [(trap.text, trap.level) for trap in find_traps(objects, ExportSettings(exporter, values))]
 
 
 def find_traps(objects: Iterable[bpy.types.Object], settings: ExportSettings) -> list[Trap]:

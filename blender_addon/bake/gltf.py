@@ -23,17 +23,20 @@ from ..scene.key_playing import moving_armature
 from . import clips, export_check
 from .clips import DEFAULT_TRACK_NAMES, animation_name
 from .export_check import plays_bake
-from .traps import HookedSettings
+from .traps import WARNING, HookedSettings
 
 #: The exporter's words for what shape keys are, since Blender 4.4 and before.
 KEYS, FORMER_KEYS = "KEY", "SHAPEKEY"
 
 
 def glTF2_pre_export_callback(export_settings) -> None:
-    """Warns of what the export would do wrong, and lets the keys rest. Called before the export."""
-    values = HookedSettings(export_settings)
-    for text in export_check.check_all(bpy.context.scene.objects, "EXPORT_SCENE_OT_gltf", values):
-        export_settings["log"].warning(f"Thew: {sentence(text)}", popup=True)
+    """Tells what the export would do wrong, or at a price, and lets the keys rest. Called before the export."""
+    values, log = HookedSettings(export_settings), export_settings["log"]
+    for text, level in export_check.check_levels(bpy.context.scene.objects, "EXPORT_SCENE_OT_gltf", values):
+        if level == WARNING:
+            log.warning(f"Thew: {sentence(text)}", popup=True)
+        else:
+            log.info(f"Thew: {sentence(text)}")
     mode = export_settings.get("gltf_animation_mode")
     for obj in baked_meshes():
         data = obj.data.shape_keys.animation_data

@@ -11,10 +11,12 @@ from typing import Any
 import bpy
 
 from ..logic.names import describe
-from ..scene import animation, key_playing
+from ..logic.sentences import join_few, plural
+from ..scene import animation, armature_actions, key_playing
 from . import key_traps
 from .skin_traps import skin_numbers, stray_bone_traps
 from .traps import (
+    MAX_NAMES,
     NOTICE,
     WARNING,
     ExportSettings,
@@ -62,6 +64,8 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
         text = f"glTF export with Apply Modifiers drops the baked keys of {names_of(modified)}"
         yield setting_trap("export_apply", modified[0], text, settings, export_apply=False)
     yield from mode_traps(meshes, settings)
+    for obj in meshes:
+        yield from unbaked_traps(obj, settings)
     yield from range_traps(meshes, settings, scene)
     for obj in meshes:
         yield from key_traps.of_gltf(obj, settings)
@@ -143,6 +147,33 @@ def leaves_clip(obj: bpy.types.Object, settings: ExportSettings) -> bool:
     armature, baked = key_playing.moving_armature(obj), [action for action, _, _ in clip_ranges(obj)]
     tracks = armature.animation_data.nla_tracks if armature is not None and armature.animation_data is not None else ()
     return not any(strip.action in baked for track in tracks for strip in track.strips)
+
+
+def unbaked_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of actions that the exporter writes along and the bake has no clip of: they hold the plain skin."""
+    armature, baked = key_playing.moving_armature(obj), [action.name for action, _, _ in clip_ranges(obj)]
+    if armature is None or armature.type != "ARMATURE" or not baked:
+        return
+    left = [action.name for action in written_actions(armature, settings) if action.name not in baked]
+    if left:
+        names = join_few([f"“{name}”" for name in left], MAX_NAMES)
+        text = (
+            f"glTF export also writes {names}, with the plain skin: the bake of {describe(obj)} has "
+            f"{plural(len(baked), 'action')}; bake All Actions to give each its flesh"
+        )
+        yield Trap("unbaked", obj, text, level=NOTICE)
+
+
+def written_actions(armature: bpy.types.Object, settings: ExportSettings) -> list[bpy.types.Action]:
+    """Returns the actions of an armature that an export of actions writes; those that are filtered out in the exporter are left out."""
+    if settings.value("export_animation_mode") != "ACTIONS":
+        return []
+    armatures = [other for other in bpy.context.scene.objects if other.type == "ARMATURE"]
+    alone = settings.value("export_anim_single_armature") and len(armatures) == 1
+    known = armature_actions.all_actions(armature) if alone else armature_actions.used_actions(armature)
+    filtered = settings.value("export_action_filter")
+    dropped = {each.action for each in getattr(bpy.data.scenes[0], "gltf_action_filter", ()) if not each.keep}
+    return [each.action for each in known if not (filtered and each.action in dropped)]
 
 
 def range_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The reason why flesh is stiff at one point of the skin, in a sentence."""
+"""The reason why flesh is stiff at one point of the skin, in a sentence; its numbers are kept for the diagnosis."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..saved.units import length
 from ..scene import mesh
 from . import softening
 
-#: The sentence told last and the flesh that it is about, by the object's session id.
-_told: dict[int, tuple[str, tuple]] = {}
+#: The sentence told last, the same in numbers, and the flesh that it is about, by the object's session id.
+_told: dict[int, tuple[str, str, tuple]] = {}
 
 
 def explain(context: bpy.types.Context, obj: bpy.types.Object, vertex: int = -1) -> str:
@@ -30,8 +30,8 @@ def explain(context: bpy.types.Context, obj: bpy.types.Object, vertex: int = -1)
     if vertex < 0:
         vertex = chosen_vertex(context, obj, flesh, found)
     scale = flesh.place.metres_per_unit
-    text = found.sentence(vertex, lambda metres: length(metres / scale))
-    _told[obj.session_uid] = text, stamp(flesh)
+    text, numbers = found.plain(vertex), found.sentence(vertex, lambda metres: length(metres / scale))
+    _told[obj.session_uid] = text, numbers, stamp(flesh)
     return text
 
 
@@ -55,8 +55,17 @@ def chosen_vertex(context, obj: bpy.types.Object, flesh, found) -> int:
 
 def told(obj: bpy.types.Object) -> str:
     """Returns the sentence told last about an object in this session; "" without one, or where its flesh is another since."""
-    text, about = _told.get(obj.session_uid, ("", ()))
-    return text if text and stamp(session.register.known_state(obj)) == about else ""
+    return _last(obj)[0]
+
+
+def numbers(obj: bpy.types.Object) -> str:
+    """Returns the same in numbers, for the diagnosis."""
+    return _last(obj)[1]
+
+
+def _last(obj: bpy.types.Object) -> tuple[str, str]:
+    text, numbers, about = _told.get(obj.session_uid, ("", "", ()))
+    return (text, numbers) if text and stamp(session.register.known_state(obj)) == about else ("", "")
 
 
 def stamp(flesh: Flesh | None) -> tuple:

@@ -123,6 +123,12 @@ class Messages:
         return self._kept[text]
 
     def _translate(self, text: str) -> str | None:
+        progress = PROGRESS.fullmatch(
+            text
+        )  # first: the last place of a template would take `9, 13 %` for a number of its own
+        rest = self._translate(progress[1]) if progress else None
+        if rest is not None:
+            return rest + progress[2]
         whole = self.words.get(text) or self._fit(text)
         if whole is not None:
             return whole
@@ -136,9 +142,6 @@ class Messages:
             return (
                 self._dense(" ".join(new or old for new, old in zip(told, parts, strict=True))) if any(told) else None
             )
-        if match := PROGRESS.fullmatch(text):
-            rest = self._translate(match[1])
-            return None if rest is None else rest + match[2]
         if match := REMARK.fullmatch(text):
             rest = self._translate(match[1])
             return None if rest is None else rest + match[2] + (self._translate(match[3]) or match[3])

@@ -24,7 +24,7 @@ from ..scene import poses, reading, rig_controls
 from ..scene import twist as scene_twist
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import disk_cache, lattice_faults, parked_stages, simulating
+from . import disk_cache, lattice_faults, parked_stages, progress_words, simulating
 from .build_settings import BuildSettings, hash_of
 from .disk_cache import CachedStages
 from .events import report_event
@@ -53,7 +53,8 @@ def build(
     core()
     character, bind_pose = read(flesh, subject, bind_pose, scene)
     touches, curve_edits = flesh.touches, flesh.curve_edits  # counters before the read: reading the mesh updates it
-    yield Progress(0.0, "Reading the mesh")
+    if flesh.character is None or flesh.character.digest != character.digest:
+        yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
         kept = yield from disk_cache.find_cached(
@@ -215,6 +216,7 @@ def enclose(new: BuildStages) -> Task:
     model = None if by_hand else limbs.join_tubes(thew, settings.limbs, space.metres)
 
     def make_lattice(progress):
+        progress = progress_words.own_text(progress)
         surface, skeleton, hollow = make_surroundings(character, bind_pose, place)
         around = surface, skeleton, character.weights
         cells = {"cells_across": settings.cells_across, "progress": progress}
@@ -287,7 +289,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         options = {
             "region_weights": character.weights, "rest_includes_gravity": build_settings.rest_includes_gravity,
             "kind": build_settings.kind.lower(), "hard": character.hard.part, "basis_levels": build_settings.levels,
-            "progress": progress, **maps,
+            "progress": progress_words.own_text(progress), **maps,
         }  # fmt: skip
         if former is not None:  # of the same lattice: what was measured for it is not measured again
             return former.rebuilt(material, **options)

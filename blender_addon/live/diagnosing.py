@@ -32,11 +32,12 @@ MAX_NAMES = 6
 
 
 def text_of(
-    obj: bpy.types.Object | None, context: bpy.types.Context, paths: bool = False, played: PlayedBake | None = None
-) -> str:
+    obj: bpy.types.Object | None, context: bpy.types.Context, paths: bool = False, played: PlayedBake | None = None,
+    stiff: str = "",
+) -> str:  # fmt: skip
     """Returns the diagnosis of an object (None: of the installation alone).
 
-    `paths`: with the folders of files; `played`: what its bake plays.
+    `paths`: with the folders of files; `played`: what its bake plays; `stiff`: the last answer of Why Stiff Here, in numbers.
     """
     sections = [versions()]
     if obj is not None:
@@ -44,7 +45,7 @@ def text_of(
         if obj.type == "MESH":
             flesh = fleshes.known_state(obj)
             sections += [verdict(obj, context, flesh, played), stack_section(obj), settings_section(obj)]
-            sections += [flesh_section(obj, flesh)] if obj.thew.made.flesh else []
+            sections += [flesh_section(obj, flesh, stiff)] if obj.thew.made.flesh else []
     sections += [refusals_section(), times_section()]
     title = "Thew diagnosis" if obj is None else f"Thew diagnosis of {describe(obj)}"
     return report_text(title, sections, None if paths else known_folders())
@@ -197,12 +198,13 @@ def verdict(obj: bpy.types.Object, context: bpy.types.Context, flesh: Any, playe
     return found
 
 
-def flesh_section(obj: bpy.types.Object, flesh: Any) -> Section:
-    """Returns the section on the stages of the flesh, its states and its caches."""
+def flesh_section(obj: bpy.types.Object, flesh: Any, stiff: str = "") -> Section:
+    """Returns the section on the stages of the flesh, its states and its caches; `stiff`: as in `text_of`."""
     found = Section("Flesh")
     riders = [describe(each) for each in riding.riders_of(obj)]
     found.add("Riders", join_few(riders, MAX_NAMES))
     found.add("Bakes", join_few(list(bakes.bake_descriptions(obj)), MAX_NAMES))
+    found.add("Why stiff", stiff)
     found.add("Cache", f"{obj.thew.cache.lower()}: {cache_files.cache_text(obj)}")
     if flesh is None:
         found.add("Built", "not in this session: play, or press Simulate, and make the diagnosis again")

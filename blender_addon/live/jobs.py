@@ -15,6 +15,7 @@ from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import notes_of, plural
 from ..logic.states import Effect, Event, Mesh, Switch
+from ..logic.still_poses import still_text
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved import bakes as saved_bakes
@@ -234,6 +235,7 @@ def settle(obj, flesh, scene) -> None:
 def note(obj, flesh) -> None:
     """Stores the notes on the flesh with the object."""
     notes = [
+        *still_notes(obj, flesh),
         *notes_of(flesh, obj.thew.preview_mode),
         *fine_detail.function_notes(flesh),
         *contact.notes(flesh),
@@ -241,6 +243,15 @@ def note(obj, flesh) -> None:
     ]
     obj.thew.made.notes = "\n".join(notes)
     rigging.store_problems(obj, flesh.rig_problems, flesh.pushing.notes)
+
+
+def still_notes(obj, flesh) -> list[str]:
+    """Returns the note that the bones stand still for most of the frames, as where a scene is longer than its action."""
+    if flesh.motion is None or flesh.clip is None:
+        return []
+    _, last = live = flesh.build_settings.live
+    frame = flesh.motion.still_frame(*live)
+    return [] if frame is None else [still_text(frame, last, obj.thew.use_scene_range)]
 
 
 def refuse(obj, flesh, error: BaseException) -> None:

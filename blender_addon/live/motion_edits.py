@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ..logic.states import Event
-from ..scene import frame_dependence, reading, windows
-from . import updates, validity
+from ..scene import frame_dependence, groups, reading, windows
+from . import session, updates, validity
 from .events import report_event
 from .session import register as fleshes
 
@@ -46,4 +46,16 @@ def report_edited_movers(objects: list[bpy.types.Object]) -> None:
         report_event(obj, flesh, Event.KEYS_EDITED)
         updates.state.read_in_playback.discard(obj.session_uid)
         if not windows.is_headless() and windows.is_playing():
+            updates.wait(obj)
+
+
+def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> None:
+    """Simulates characters again whose frames are no longer those of the scene, as after any edit: Blender reports Start and End so."""
+    if windows.is_headless():
+        return  # the next frame that is looked up does
+    for obj in objects:
+        flesh = fleshes.known_state(obj)
+        if flesh is None or flesh.clip is None or not session.is_live(obj):
+            continue
+        if flesh.build_settings.live != groups.frames(obj, scene):
             updates.wait(obj)

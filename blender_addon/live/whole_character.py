@@ -301,6 +301,18 @@ def box_centre(obj: bpy.types.Object) -> np.ndarray:
     return transform(np.array(obj.matrix_world, dtype=np.float64), corners).mean(axis=0)
 
 
+def has_other_meshes(body: bpy.types.Object, scene, view_layer) -> bool:
+    """Returns whether the view shows a mesh besides a body that has no flesh and does not ride: it could be made to ride."""
+    return any(
+        obj.type == "MESH"
+        and obj != body
+        and len(obj.data.polygons) > 0
+        and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
+        and is_seen(obj, view_layer)
+        for obj in scene.objects
+    )
+
+
 def possible_riders(body: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
     """Returns the visible meshes on a body's armature that neither ride nor have flesh."""
     armature = reading.armature_of(body)

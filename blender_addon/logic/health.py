@@ -91,7 +91,10 @@ def health(
     if settings.settled:
         return Health("GOOD", "At rest in every pose")
     along = f"; {riders} {'rides' if riders == 1 else 'ride'} along" if riders else ""
-    return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}{along}")
+    first, last = flesh.build_settings.live  # the clip may hold more, of a longer range before
+    still = flesh.motion.still_frame(first, last) if flesh.motion is not None else None
+    along = along if still is None else f"; the bones stand still from {still} on"
+    return Health("GOOD", f"Moves, frames {max(first, flesh.clip_start)} to {min(last, flesh.clip_end)}{along}")
 
 
 def neighbour_moved_health(other: str) -> Health:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .cycles import AUTOMATIC
 from .errors import sentence
 from .twist import idle_note
 
@@ -67,13 +68,15 @@ def percent(share: float) -> str:
 
 
 def notes_of(flesh: Any, preview: int = 0) -> list[str]:
-    """Returns sentences about a built flesh: its size, surface defects, loose parts, inverted cells; `preview`: the mode to play."""
-    notes = []
+    """Returns sentences about a built flesh: its motion, surface defects, loose parts, inverted cells, last its size; `preview`: the mode
+    to play.
+    """
+    notes, size = [], []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
         mirrored = " It is symmetric." if flesh.lattice.mirror_plane is not None else ""
-        notes.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.{mirrored}")
-        notes += [sentence(note) for note in flesh.lattice.notes]
+        size.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.{mirrored}")
+        size += [sentence(note) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
         notes += [sentence(text) for text in flesh.character.notes]
@@ -84,6 +87,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         notes += [sentence(idle)] if idle else []
     if flesh.clip is not None and flesh.beginning.note:
         notes.append(flesh.beginning.note)
+        if flesh.beginning.period and flesh.build_settings.motion_start == AUTOMATIC:
+            notes.append("Is it no loop? Set Start of Motion to Run-in or Settled, in the foldout Look.")
     if flesh.inverted_count:
         notes.append(
             f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "
@@ -95,7 +100,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes += flesh.pushing.notes.values()
     if flesh.problem:
         notes.append(flesh.problem)
-    return notes
+    return notes + size
 
 
 def lattice_defects(violations: Sequence[str]) -> list[str]:

@@ -127,8 +127,31 @@ class StiffnessMap:
         counts = np.bincount(self.causes, minlength=len(CAUSES))
         return [CAUSES[k] for k in np.argsort(-counts, kind="stable") if counts[k]]
 
+    def plain(self, vertex: int) -> str:
+        """Returns in one sentence what takes the motion at a vertex, and what to do, without numbers."""
+        facts, name = self.facts, CAUSES[self.causes[vertex]].name
+        if name == "free" and self.left[vertex] < SMALL_SHARE:
+            return f"The flesh is rather free here: what limits it most is {CAUSES[self.gravest[vertex]].label}."
+        soft = "Nothing limits the flesh here: it is as soft as Softness makes it."
+        return {
+            "rigid": "Rigid holds the flesh here: paint Rigid less to free it.",
+            "painted": "The flesh is painted hard here: paint Flesh more to soften it.",
+            "automatic": "The automatic map takes this place for hard: set Kind, or paint Flesh here.",
+            "material": f"A material is hard by its name ({', '.join(facts.materials)}): paint Flesh to soften it.",
+            "stiffness": "Stiffness is painted high here: paint it less to soften it.",
+            "thin": "The flesh is thin here, so it moves little, or bones would come out: make the body thicker, or leave it.",
+            "swing": "Swing Limit holds the flesh back here: raise it to let it swing farther.",
+            "cells": "The flesh is thinner here than a cell of the lattice, so bones hold it: raise Detail.",
+            "bones": "Bones all around hold the flesh here: Paint Stiffness can make it looser.",
+            "softness": "Softness makes all flesh firm: raise it.",
+            "influence": "Influence takes most of the motion away everywhere: raise it.",
+            "free": soft
+            if facts.softness is not None
+            else "Nothing limits the flesh here: it is as soft as its pascals make it.",
+        }[name]
+
     def sentence(self, vertex: int, length: Callable[[float], str]) -> str:
-        """Returns why the flesh is stiff at a vertex, and what to do; `length` writes a length in metres."""
+        """Returns why the flesh is stiff at a vertex, in numbers, and what to do; `length` writes a length in metres."""
         facts = self.facts
         if not np.isfinite(facts.thickness[vertex]):
             where = f"Vertex {vertex}: no bone carries the skin here."

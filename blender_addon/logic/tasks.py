@@ -151,6 +151,29 @@ def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> 
             thrown = Cancelled()
 
 
+class Bar:
+    """Fraction to show of a task of which only a part may be done: stretches between its steps that are left out count for nothing.
+
+    It never goes back: what is done only grows, and so does what is left out.
+    """
+
+    def __init__(self) -> None:
+        self.shown = 0.0
+        self._at = 0.0  # end of all that is done or left out, as the task counts
+        self._skipped = 0.0
+
+    def begin(self, fraction: float) -> None:
+        """Notes that a step begins there: what lies between it and the former one is left out."""
+        self._skipped += max(fraction - self._at, 0.0)
+        self.reach(fraction)
+
+    def reach(self, fraction: float) -> None:
+        """Notes that all is done as far as there."""
+        self._at = max(self._at, min(fraction, 1.0))
+        whole = 1.0 - self._skipped
+        self.shown = max(self.shown, (self._at - self._skipped) / whole if whole > 0.0 else 1.0)
+
+
 class Stepper:
     """Runs a task a little at a time: `advance` from a timer in the window, until `done`.
 
@@ -161,12 +184,14 @@ class Stepper:
     def __init__(self, task: Task):
         self.task = task
         self.fraction = 0.0
+        self.bar = Bar()
         self.text = ""
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
         self._cancelled = False
         self._thread: threading.Thread | None = None
+        self._end = 0.0  # of the native call in that thread
         self._outcome: tuple[Any, BaseException | None] | None = None
 
     @property
@@ -174,7 +199,7 @@ class Stepper:
         """Returns the present step and its progress, for a bar: `Simulating 40 %`, `Measuring frame 19, 80 %`."""
         text = self.text or "Working"
         comma = "," if text[-1].isdigit() else ""
-        return f"{text[:1].upper()}{text[1:]}{comma} {100.0 * self.fraction:.0f} %"
+        return f"{text[:1].upper()}{text[1:]}{comma} {100.0 * self.bar.shown:.0f} %"
 
     @property
     def waiting(self) -> bool:
@@ -196,6 +221,7 @@ class Stepper:
             if self._thread.is_alive():
                 return False
             self._thread = None
+            self.bar.reach(self._end)
             value, error = self._outcome or (None, None)
             if self._cancelled:
                 error = Cancelled()
@@ -223,14 +249,16 @@ class Stepper:
             self.done, self.error = True, failure
             return
         if isinstance(step, Work):
-            self._tell(step.whole(0.0), step.text)
-            self._outcome = None
+            self.bar.begin(step.start)
+            self._tell(step.start, step.text)
+            self._outcome, self._end = None, step.end
             self._thread = threading.Thread(target=self._call, args=(step,), daemon=True)
             self._thread.start()
         else:
             self._tell(step.fraction, step.text)
 
     def _tell(self, fraction: float, text: str) -> None:
+        self.bar.reach(fraction)
         self.fraction, self.text = max(self.fraction, fraction), text
 
     def _call(self, step: Work) -> None:

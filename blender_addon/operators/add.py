@@ -9,7 +9,6 @@ from ..live import jobs, playback, riding, target, whole_character
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
-from ..logic.sentences import plural
 from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH, RIGID, STIFFNESS, own_group_note
 from ..scene.reading import armature_of
@@ -66,7 +65,10 @@ class THEW_OT_add(Job, bpy.types.Operator):
                     f"No bone runs through “{body.name}”, so nothing of it sways: put bones inside its skin, or, where that has "
                     "inner walls (a Solidify that was applied), delete them, and add the flesh again.",
                 )
-            told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
+            if is_carried(flesh):
+                told.append(f"“{body.name}” has flesh, which bones hold all over.")
+            else:
+                told.append(f"“{body.name}” has flesh: play the animation to see it move.")
         for body in taken.bodies if self._first else ():
             painted = register.state_of(body).character.painted
             for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness), (RIGID, painted.rigid)):

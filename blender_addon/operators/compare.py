@@ -8,10 +8,15 @@ from bpy.props import EnumProperty
 
 from ..live import comparing, jobs
 from ..logic.comparison import SIDES, other_side
-from .operator_bases import QuickJob, option
+from .operator_bases import QuickJob, fresh_property, option
 
 #: Items of the ways to copy.
 COPIES = tuple((side, f"{side} to {other_side(side)}", f"Both get the settings {side}") for side in SIDES)
+#: Items of the sides to bring into view.
+SHOWN_SIDES = (
+    ("OTHER", "Other Side", "The settings that are not in view"),
+    *((side, side, f"The settings {side}") for side in SIDES),
+)
 
 
 class THEW_OT_compare_store(QuickJob, bpy.types.Operator):
@@ -29,8 +34,18 @@ class THEW_OT_compare_swap(QuickJob, bpy.types.Operator):
     bl_label = "Swap A and B"
     bl_description = "Bring the other settings into view, with their motion: at once, if it was simulated before"
 
+    side: fresh_property(
+        EnumProperty,
+        "Side",
+        "Settings to bring into view",
+        items=SHOWN_SIDES,
+        default="OTHER",
+    )
+
     def edit(self, context, obj):
         jobs.check_flesh(obj)
+        if self.side == obj.thew.compared_side:
+            return f"The settings {self.side} are in view already."
         ready = comparing.swap(obj, context.scene)
         return f"Shows {obj.thew.compared_side}{'' if ready else ', as soon as it is simulated'}."
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
+from ..edit import explaining
 from ..live import diagnosing
 from ..ui.bake_panel import played_bake
 from .operator_bases import QuickJob, option
@@ -30,7 +31,8 @@ class THEW_OT_diagnose(QuickJob, bpy.types.Operator):
 
     def edit(self, context, obj):
         played = played_bake(obj) if obj is not None and obj.type == "MESH" else None
-        found = diagnosing.text_of(obj, context, self.paths, played)
+        stiff = explaining.numbers(obj) if obj is not None else ""
+        found = diagnosing.text_of(obj, context, self.paths, played, stiff)
         text = bpy.data.texts.get(TEXT_NAME) or bpy.data.texts.new(TEXT_NAME)
         text.from_string(found)
         context.window_manager.clipboard = found

@@ -64,7 +64,7 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
         ]
         chosen = chosen or [each for each in [obj] if each is not None and each.type == "MESH"]
         if not chosen:
-            raise Refusal("No mesh is chosen: select the skinned mesh")
+            raise Refusal("No mesh is chosen: select the mesh with flesh")
         self.names = join_words([describe(each) for each in chosen])
         return cache_export.export(
             chosen, context.scene, context.view_layer, self.format, self.filepath, self.velocities

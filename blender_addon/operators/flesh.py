@@ -161,7 +161,7 @@ class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
 
 class THEW_OT_explain_stiffness(QuickJob, bpy.types.Operator):
     bl_label = "Why Stiff Here"
-    bl_description = "Tell what takes the motion of the flesh at the selected vertex, or at the 3D cursor: thickness, bone, map, limits, and what to do"
+    bl_description = "Tell what takes the motion of the flesh at the selected vertex, or at the 3D cursor, and what to do. Copy Diagnosis has the numbers"
     bl_options = {"REGISTER"}
 
     vertex: option(

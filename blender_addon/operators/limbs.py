@@ -19,6 +19,7 @@ from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
 from ..scene.libraries import check_own_entry
+from ..scene.reading import NOTHING_ACTIVE_TEXT
 from .operator_bases import QuickJob, factor, fresh_property, option
 
 
@@ -39,7 +40,7 @@ class THEW_OT_limb_add(QuickJob, bpy.types.Operator):
 
     def edit(self, context, obj):
         if obj is None:
-            raise Refusal("Nothing is active: select the skinned mesh")
+            raise Refusal(NOTHING_ACTIVE_TEXT)
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
         limb, met = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
         limb_shape.note_edit(obj)

@@ -82,7 +82,7 @@ class Job:
     """
 
     bl_options = {"REGISTER", "UNDO"}
-    poll_message = "Select a skinned mesh"
+    poll_message = "Select a skinned mesh or its armature"
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -153,7 +153,7 @@ class Job:
             return {"PASS_THROUGH"} if event.type in VIEW_EVENTS else {"RUNNING_MODAL"}
         try:
             over = stepper.advance()
-            context.window_manager.progress_update(int(100 * stepper.fraction))
+            context.window_manager.progress_update(int(100 * stepper.bar.shown))
             if context.workspace is not None:
                 show_status(context.workspace, f"Thew: {stepper.status_text} (Esc cancels)")
             windows.redraw()

@@ -22,7 +22,8 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.pins import TARGET_NUMBERS
 from ..logic.spaces import bone_maps, is_singular
-from ..logic.tasks import Progress, Task
+from ..logic.still_poses import still_row
+from ..logic.tasks import Progress, Task, span
 from ..saved import timing
 from . import animation, colliders, driven, movers, pins, rig_controls, windows
 from .mesh import numbers
@@ -86,11 +87,22 @@ class Motion:
     movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
     drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [f, n] see `logic.driven`
     driven: Driven = field(default_factory=Driven)  # force fields and keyed settings
+    still: dict[tuple[int, int], int | None] = field(
+        default_factory=dict, init=False, compare=False
+    )  # see `still_frame`
 
     @property
     def lead_length(self) -> int:
         """Returns the number of frames that were read before it."""
         return 0 if self.before is None else len(self.before)
+
+    def still_frame(self, first: int, last: int) -> int | None:
+        """Returns the frame from which the character stands still for most of `first`..`last`; None where it does not."""
+        key = first, last
+        if key not in self.still:
+            row = still_row(self.raw[max(first - self.start, 0) : last - self.start + 1])
+            self.still[key] = None if row is None else max(first, self.start) + row
+        return self.still[key]
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether the evaluated character is not where it was at `frame` when it was read."""
@@ -250,15 +262,16 @@ class PoseReader:
 
 
 def play_frames(
-    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str,
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str | Callable[[int], str],
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number. `within()` is entered for
+    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number, or a function of it. `within()` is entered for
     each slice. A playing animation shows none of these frames, because every slice restores its frame.
     """
     found, alone = [], windows.is_headless()
+    told = text if callable(text) else lambda frame: f"{text} {frame}"
     while len(found) < len(frames):
         here, part, until = scene.frame_current, scene.frame_subframe, time.monotonic() + SLICE_TIME
         with silence_handlers():
@@ -271,11 +284,11 @@ def play_frames(
                         found.append(look(len(found), frame))
                         over = len(found) == len(frames) or not (alone or time.monotonic() < until)
                         if alone and len(found) % 8 == 0:
-                            yield Progress(len(found) / len(frames), f"{text} {frame}")
+                            yield Progress(len(found) / len(frames), told(frame))
             finally:
                 scene.frame_set(here, subframe=part)
         if not alone:
-            yield Progress(len(found) / len(frames), f"{text} {frame}")
+            yield Progress(len(found) / len(frames), told(frame))
     return found
 
 
@@ -314,12 +327,17 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
             with show_hidden(objects), without_thew(skins), without_modifiers(meshes):
                 yield
 
-        poses = yield from play_frames(scene, frames, read_frame, "Reading frame", within)
+        def told(frame: int) -> str:
+            return (
+                f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"
+            )  # it reads around the range too
+
+        poses = yield from play_frames(scene, frames, read_frame, told, within)
         return poses, things
 
     frames, meshes = range(start - lead, end + 2), [] if every else skins
-    poses, things = yield from read(frames, meshes)
-    if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
+    poses, things = yield from span(read(frames, meshes), 0.0, 0.9 if meshes else 1.0)
+    if meshes and not (yield from span(poses_hold(read, poses, frames, scene.frame_current), 0.9, 1.0)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
     return [

@@ -209,18 +209,45 @@ def is_enabled(other, layer: bpy.types.ViewLayer, collections: list[bpy.types.Co
 def check_editable(obj: bpy.types.Object | None) -> None:
     """Refuses an object that cannot be edited here: no mesh, another file's data, or in edit mode."""
     if obj is None:
-        raise Refusal("Nothing is active: select the skinned mesh")
+        raise Refusal(NOTHING_ACTIVE_TEXT)
     name = describe(obj)
     if libraries.is_instance(obj):
         raise Refusal(libraries.instance_text(obj))
     if obj.type != "MESH":
-        kind = obj.type.replace("_", " ").lower()
-        article = "an" if kind[0] in "aeiou" else "a"
-        raise Refusal(f"{name} is {article} {kind}, not a mesh: select the skinned mesh")
+        raise Refusal(meshless_text(obj))
     if obj.library is not None:
         raise Refusal(libraries.linked_text(obj))
     if obj.mode == "EDIT" or obj.data.is_editmode:
         raise Refusal(f"{name} is in edit mode: press Tab to leave it first")
+
+
+#: The sentence where no object is active.
+NOTHING_ACTIVE_TEXT = "Nothing is active: select a skinned mesh or its armature"
+
+
+def meshless_text(obj: bpy.types.Object) -> str:
+    """Returns the sentence about an active object that is no mesh: what to select, or what its armature lacks."""
+    if obj.type == "ARMATURE":
+        return bare_armature_text(obj)
+    kind = obj.type.replace("_", " ").lower()
+    article = "an" if kind[0] in "aeiou" else "a"
+    return f"{describe(obj)} is {article} {kind}, not a mesh: select a skinned mesh or its armature"
+
+
+def bare_armature_text(armature: bpy.types.Object) -> str:
+    """Returns the sentence about an armature without a mesh that its bones deform: which mesh was meant, or that there is none."""
+    meshes = [obj for scene in armature.users_scene for obj in scene.objects if obj.type == "MESH"]
+    for obj in meshes:
+        idle = idle_armature_modifier(obj)
+        if idle is not None and idle.object == armature:
+            return idle_armature_text(obj, idle)
+    hung = next((obj for obj in meshes if obj.parent == armature and obj.parent_type != "BONE"), None)
+    if hung is not None:
+        return f"{describe(hung)} hangs on {describe(armature)}, but no bone deforms it: parent it again (Ctrl+P, With Automatic Weights)"
+    return (
+        f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
+        "(Ctrl+P, With Automatic Weights)"
+    )
 
 
 def is_own(obj: bpy.types.Object) -> bool:

@@ -31,9 +31,8 @@ def draw_compare(layout, _context, obj, width: int) -> None:
         return
     row = buttons(column)
     for side in SIDES:
-        own = row.row(align=True)
-        own.enabled = side != settings.compared_side
-        own.operator("thew.compare_swap", text=side, depress=side == settings.compared_side)
+        # The side in view is pressed in, not grey: grey reads as out of reach.
+        row.operator("thew.compare_swap", text=side, depress=side == settings.compared_side).side = side
     row.operator("thew.compare_end", text="", icon="X")
     row = buttons(column)
     for side in SIDES:

@@ -128,11 +128,11 @@ def draw_state(layout, obj, width: int) -> None:
     stepper = updates.state.stepper
     if work.running_steppers:
         column.progress(
-            factor=work.running_steppers[-1].fraction, text=translate(work.running_steppers[-1].status_text)
+            factor=work.running_steppers[-1].bar.shown, text=translate(work.running_steppers[-1].status_text)
         )
     elif stepper is not None:
         row = column.row(align=True)
-        row.progress(factor=stepper.fraction, text=translate(stepper.status_text))
+        row.progress(factor=stepper.bar.shown, text=translate(stepper.status_text))
         row.operator("thew.keyframed_stop", text="", icon="X")
     else:
         level, text = health(obj, known)

@@ -9,11 +9,6 @@ from ..scene import libraries
 from .layouts import draw_text
 
 
-def is_shown(obj) -> bool:
-    """Returns whether the main panel has something to say about an object: a mesh, or an instance of one."""
-    return obj is not None and (obj.type == "MESH" or libraries.is_instance(obj))
-
-
 def draw_linked(layout, obj, width: int) -> bool:
     """Draws what to do about a linked or instanced character; returns whether the object is one."""
     if libraries.can_override(obj):

@@ -12,22 +12,24 @@ import bpy
 
 from ..edit import explaining
 from ..languages.translations import translate
-from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
+from ..live import hidden_flesh, target
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
 from ..logic.fine_detail import cost_text
-from ..logic.health import cost, former_bake_health, health, method_cost, neighbour_moved_health, shorten, warnings
-from ..logic.sentences import join_words, modal_lines, modal_notes, plural
+from ..logic.health import cost, method_cost, shorten
+from ..logic.sentences import join_words, modal_lines, plural
 from ..scene import bakes, cache_files, flesh_map, writing
-from ..scene.reading import armature_modifier, armature_of, idle_armature_modifier, idle_armature_text
-from . import library_panel
-from .bake_panel import draw_bake, played_bake
+from ..scene.reading import armature_modifier, idle_armature_modifier, idle_armature_text
+from . import library_panel, meshless_panel
+from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
-from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
-from .panel_places import Physics, Sidebar, draw_notes, panels
+from .details_panel import draw_details
+from .health_rows import draw_health, draw_progress
+from .layouts import buttons, draw_text, letters_per_line, wrap
+from .panel_places import Physics, Sidebar, panels
 from .restarts import draw_restarts
-from .riding_panel import draw_offer, draw_rider, draw_riders
+from .riding_panel import draw_offer, draw_rider
 from .twist_panel import draw_twist
 
 # the main panel -----------------------------------------------------------------------------------------------------
@@ -125,50 +127,6 @@ def draw_height(column, settings) -> None:
     part = row.row(align=True)
     part.enabled = settings.real_height > 0.0
     part.operator("thew.guess_height", text="", icon="LOOP_BACK")
-
-
-#: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
-HEALTH_ROWS = 2
-#: Factor that makes a separator as high as a row: by default it is 0.3 of one.
-SEPARATORS_PER_ROW = 1.0 / 0.3
-
-
-def draw_health(layout, obj, frame: int, width: int) -> None:
-    """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
-    flesh = fleshes.known_state(obj)
-    unseen = hidden_flesh.hidden_reason(obj, flesh)
-    known = len(riding.riders_of(obj)), unseen, played_bake(obj), in_rest_position(obj)
-    found = health(obj.thew, obj.thew.made, flesh, frame, *known)
-    changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
-    found = neighbour_moved_health(changed) if changed else found
-    if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
-        found = former_bake_health()
-    lines = wrap(translate(found.text), width)
-    if len(lines) > HEALTH_ROWS:
-        lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
-    column = layout.column(align=True)
-    busy = draw_progress(column)
-    column.alert = found.level == "ERROR" and not busy
-    shown = [] if busy else lines
-    for i, line in enumerate(shown):
-        column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
-    for _ in range(HEALTH_ROWS - len(shown) - busy):
-        column.separator(factor=SEPARATORS_PER_ROW)
-
-
-def in_rest_position(obj) -> bool:
-    """Returns whether the armature that moves a mesh is switched to its rest position."""
-    armature = armature_of(obj)
-    return armature is not None and armature.data.pose_position == "REST"
-
-
-def draw_progress(layout) -> bool:
-    """Draws a progress bar while something is computed. Returns whether it did."""
-    stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
-    if stepper is None:
-        return False
-    layout.progress(factor=stepper.fraction, text=translate(stepper.status_text))
-    return True
 
 
 # the foldouts -------------------------------------------------------------------------------------------------------
@@ -301,37 +259,11 @@ def draw_modal(box, obj, width: int) -> None:
         draw_text(column, text, width)
 
 
-def draw_details(layout, context, obj, width: int) -> None:
-    """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
-    library_panel.draw_mesh_owner(layout, obj, width)
-    draw_riders(layout, context, obj, width)
-    plain = [f"“{other.name}”" for other in whole_character.possible_riders(obj, context.scene, context.view_layer)]
-    left = obj.thew.made.left.splitlines()
-    notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
-    flesh = fleshes.known_state(obj)
-    known = {"played": played_bake(obj), "rest_position": in_rest_position(obj)}
-    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current, **known)
-    if told.level == "WARNING" and not obj.thew.made.shows_bake:
-        notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
-    elif told.to_read:
-        notes.append(told.text)
-    notes += [note for note in obj.thew.made.notes.splitlines() if note not in notes]
-    if flesh is not None:
-        late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
-        notes += [note for note in late if note and note not in notes]
-    draw_notes(layout.column(align=True), notes, width)
-    layout.operator("thew.diagnose", icon="COPYDOWN")
-
-
 # the panels themselves ----------------------------------------------------------------------------------------------
 
 
 class MainPanel:
     """Contents of the main panel in both places."""
-
-    @classmethod
-    def poll(cls, context):
-        return library_panel.is_shown(target.target_mesh(context))
 
     def draw(self, context):
         layout, obj = self.layout, target.target_mesh(context)
@@ -343,8 +275,11 @@ class MainPanel:
             ):
                 layout.label(text=line)
             return
-        draw_target(layout, context, obj)
         width = letters_per_line(context)
+        if not meshless_panel.has_panel(obj):
+            meshless_panel.draw_selection(layout, obj, width)
+            return
+        draw_target(layout, context, obj)
         if library_panel.draw_linked(layout, obj, width):
             return
         if obj.thew.made.rides:
@@ -367,6 +302,10 @@ class THEW_PT_sidebar(MainPanel, Sidebar, bpy.types.Panel):
 class THEW_PT_physics(MainPanel, Physics, bpy.types.Panel):
     bl_label = "Thew Flesh"
     bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return meshless_panel.has_panel(target.target_mesh(context))
 
 
 CLASSES = (

@@ -61,28 +61,21 @@ def health(obj, frame: float) -> Health:
 
 
 def draw_riders(layout, context, obj, width: int) -> None:
-    """Draws the riders of a body, each with a button to remove it, and further candidates. Messages stand below."""
-    riders, told = riding.riders_of(obj), []
+    """Draws the riders of a body, each with a button to remove it, and further candidates. Nothing is drawn where no mesh could ride."""
     column = layout.column(align=True)
-    for rider in riders:
+    for rider in riding.riders_of(obj):
         row = buttons(column)
         found = health(rider, context.scene.frame_current)
         row.label(text=rider.name, translate=False, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
-        told += [found.text] if found.to_read else []
     for other in whole_character.possible_riders(obj, context.scene, context.view_layer):
         row = buttons(column)
         row.label(text=other.name, translate=False, icon="MESH_DATA")
         row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name
+    if not whole_character.has_other_meshes(obj, context.scene, context.view_layer):
+        return
     layout.operator("thew.ride", text="Let Selected Ride", icon="MOD_CLOTH")
-    column = layout.column(align=True)
-    for text in told:
-        draw_text(column, text, width)
-    if not riders:
-        draw_text(
-            column,
-            "Nothing rides yet: select clothes or eyes, the body last, then press Let Selected Ride",
-            width,
-            icon="INFO",
-        )
+    if not riding.riders_of(obj):
+        text = "Optional: clothes, eyes and hair ride along when you select them, the body last, and press Let Selected Ride"
+        draw_text(layout.column(align=True), text, width, icon="INFO")

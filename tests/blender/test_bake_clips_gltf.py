@@ -56,6 +56,22 @@ def assert_same_motion(file: GltfFile, name: str, shapes: np.ndarray, start: flo
     assert np.abs(played - shapes[:, owner]).max() < TOLERANCE * size_of(shapes[0]), name
 
 
+def test_script_is_told_of_actions_without_flesh(dancer, tmp_path, capfd):
+    """An export by a script tells on the console which animations leave with the plain skin, and nothing where each has its flesh."""
+    export(tmp_path / "live.glb")
+    assert "The flesh of “Body” is live" in "".join(capfd.readouterr())
+    bake(actions="Run")
+    export(tmp_path / "one.glb")
+    said = "".join(capfd.readouterr())
+    assert "glTF export also writes “Idle”, “Turn” and “Walk”, with the plain skin" in said
+    bake(clips="ALL")
+    export(tmp_path / "all.glb")
+    assert "with the plain skin" not in "".join(capfd.readouterr())
+    bake(actions="Run")
+    export(tmp_path / "active.glb", export_animation_mode="ACTIVE_ACTIONS")
+    assert "with the plain skin" not in "".join(capfd.readouterr())
+
+
 def start_of(frames) -> float:
     """Returns the time at which the exporter puts the first frame: motions from before frame 0 begin at 0."""
     return max(frames[0], 0) / rate()

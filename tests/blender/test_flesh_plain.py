@@ -213,7 +213,7 @@ def state(**changes):
     made = SimpleNamespace(shows_bake=False)
     flesh = SimpleNamespace(
         problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), inverted_count=0,
-        clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
+        clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None, live=(1, 20)),
         motion=None, condition=states.Condition(), open_cuts=(), pin_gaps=pin_gaps.PinGaps(),
     )  # fmt: skip
     flesh.pin_warnings = lambda: flesh.pin_gaps.warnings("{:g} m".format)
@@ -238,6 +238,7 @@ def one_pin(gap):
         ({"enabled": False}, "OFF", "Off"),
         ({"clip": None}, "WAITING", "Simulate"),
         ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
+        ({"live": (5, 12)}, "GOOD", "frames 5 to 12"),
         ({"condition": KEYED}, "NOTICE", "Edited since it was simulated: play, or press Simulate."),
         ({"condition": KEYED, "problem": health.POSE_CHANGED_TEXT}, "NOTICE", "Edited since it was simulated"),
         ({"problem": health.POSE_CHANGED_TEXT}, "NOTICE", "key it, or press Simulate"),

@@ -165,6 +165,8 @@ GERMAN = {
     " It is symmetric.": " Es ist symmetrisch.",
     "The lattice has {0}.{1}": "Das Gitter hat {0}.{1}",
     "Building the lattice": "Gitter wird gebaut",
+    "Reading frame {0}": "Einzelbild {0} wird gelesen",
+    "Rigid leaves {0} of it.": "Starr lässt {0} davon.",
     "in frames {0}": "in den Einzelbildern {0}",
     "a brace {{ and {0}": "eine Klammer {{ und {0}",
 }
@@ -179,6 +181,8 @@ GERMAN = {
         ("The modifier “x” is off.", "Der Modifikator „x“ ist aus."),
         ("“Body”: the modifier “x” is off.", "„Body“: der Modifikator „x“ ist aus."),
         ("Thew: Building the lattice 40 %", "Thew: Gitter wird gebaut 40 %"),
+        ("Reading frame 9, 13 %", "Einzelbild 9 wird gelesen, 13 %"),
+        ("Rigid leaves 0.32 % of it.", "Starr lässt 0.32 % davon."),
         ("Bake plays, 1 to 20", "Bake läuft, 1 bis 20"),
         ("Bake plays “Run”, 1 to 20", "Bake läuft „Run“, 1 bis 20"),
         ("The lattice has 3 cells. It is symmetric.", "Das Gitter hat 3 Zellen. Es ist symmetrisch."),

@@ -72,8 +72,9 @@ def test_override_with_flesh_of_its_library(scene, tmp_path):
 
 
 def test_panel_of_plain_empty(scene):
-    """An Empty that shows no character has no panel."""
+    """An Empty that shows no character has no panel of its own: the tab says what to select."""
     empty = bpy.data.objects.new("Mark", None)
     bpy.context.scene.collection.objects.link(empty)
     activate(empty)
-    assert not draw()
+    drawn = draw()
+    assert set(drawn) == {""} and "Select a skinned mesh" in words(drawn[""]) and not operators(drawn[""])

@@ -338,6 +338,50 @@ def test_last_edit_wins(tuned, in_window, scene):
     np.testing.assert_array_equal(shapes(body), live)
 
 
+def test_softness_edit_tells_its_work_alone(tuned, in_window, monkeypatch):
+    """An edit of Softness tells no reading of a mesh that is as it was, and its bar begins at 0 and never goes back."""
+    body, _ = tuned()
+    in_window()
+    updates, told, begun = part("live.updates"), [], []
+    advance, begin = updates.advance, part("logic.tasks").Bar.begin
+
+    def watch(stepper, young):
+        ended = advance(stepper, young)
+        told.append((stepper.bar.shown, stepper.text))
+        return ended
+
+    def note_beginning(bar, fraction):
+        begin(bar, fraction)
+        begun.append(bar.shown)
+
+    monkeypatch.setattr(updates, "advance", watch)
+    monkeypatch.setattr(part("logic.tasks").Bar, "begin", note_beginning)
+    body.data.update_tag()  # as Blender tags it with the edit
+    body.thew.softness = 0.7
+    bpy.context.view_layer.update()
+    tick()
+    fractions = [fraction for fraction, _ in told]
+    assert not any("mesh" in text or "frame" in text for _, text in told)
+    assert begun[0] == 0.0 and fractions == sorted(fractions) and fractions[-1] > 0.9
+
+
+def test_changed_range_is_taken_up(tuned, in_window, scene):
+    """Start and End of the scene are taken up as any edit is, before any frame is played: the motion of the new range is simulated."""
+    body, _ = tuned()
+    scene.frame_set(20)
+    in_window()
+    for first, last in ((1, 40), (11, 40), (11, 70)):
+        scene.frame_start, scene.frame_end = first, last
+        bpy.context.view_layer.update()
+        assert body.session_uid in part("live.updates").state.waiting
+        tick()
+        flesh = flesh_of(body)
+        assert flesh.build_settings.live == (first, last) and flesh.covers(first, last)
+        told = part("logic.health").health(body.thew, body.thew.made, flesh, 20)
+        assert told.text == f"Moves, frames {first} to {last}"
+        assert not part("live.updates").state.waiting
+
+
 def test_value_put_back_shows_former_flesh(tuned, in_window, scene):
     """A setting that is put back before its motion is done shows the former flesh again."""
     body, _ = tuned()

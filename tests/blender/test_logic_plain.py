@@ -408,6 +408,31 @@ def test_stepper_cancel_puts_back():
         assert not log or (log[-1] == "put back" and "done" not in log)
 
 
+def test_bar_counts_what_is_done():
+    """The bar never goes back, whatever a task leaves out; a task that does its last fifth alone fills the bar from 0 to 1 with it."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        edges = np.sort(rng.random(12)).reshape(6, 2)
+        done = edges[rng.random(6) < 0.6]
+        if not len(done):
+            continue
+        bar, seen = tasks.Bar(), []
+        for start, end in done:
+            bar.begin(start)
+            seen.append(bar.shown)
+            for at in np.sort(np.append(rng.uniform(0.0, end, 4), end)):  # a call may report less than before
+                bar.reach(at)
+                seen.append(bar.shown)
+        assert seen == sorted(seen) and seen[0] == 0.0 and seen[-1] <= 1.0
+
+    def last_fifth():
+        yield tasks.Work("simulating", lambda progress: [progress(at, "") for at in (0.5, 1.0)], 0.8, 1.0)
+
+    stepper = tasks.Stepper(last_fifth())
+    advance(stepper)
+    assert stepper.bar.shown == pytest.approx(1.0)
+
+
 def test_stepper_close_waits():
     """A closed stepper stops its thread and waits for it."""
     started, log = threading.Event(), []

@@ -211,7 +211,7 @@ def window(monkeypatch):
 
 def health(body):
     """Returns the panel's first line."""
-    said, panels = [], part("ui.panels")
+    said, panels = [], part("ui.health_rows")
     real = panels.shorten, panels.wrap
     panels.shorten = panels.wrap = lambda text, _width: said.append(text) or [text]
     try:

@@ -32,7 +32,7 @@ def draw(place="sidebar", width=300) -> dict[str, list]:
     context, drawn = region(width), {}
     for name in ("", *FOLDOUTS):
         cls = getattr(bpy.types, f"THEW_PT_{name}_{place}" if name else f"THEW_PT_{place}")
-        if not cls.poll(context):
+        if hasattr(cls, "poll") and not cls.poll(context):
             continue
         layout = Layout()
         if hasattr(cls, "draw_header"):
@@ -83,14 +83,29 @@ def test_panels_draw_in_every_state(scene, place):
     draw(place)
 
 
-def test_panels_hidden_without_mesh(scene):
-    """The panels are hidden without an active object or with one that has no mesh."""
+@pytest.mark.parametrize("kind", ["nothing", "CAMERA", "LIGHT", "EMPTY", "field", "ARMATURE"])
+def test_tab_stays_without_mesh(fleshed_character, scene, kind):
+    """The tab stays with no object active, or one without a mesh: it says what to select, and nothing else of ours is drawn."""
     bpy.context.view_layer.objects.active = None
-    assert draw() == {}
-    empty = bpy.data.objects.new("Empty", None)
-    scene.collection.objects.link(empty)
-    activate(empty)
-    assert draw() == {}
+    if kind == "field":
+        bpy.ops.object.effector_add(type="WIND")
+    elif kind != "nothing":
+        data = {"CAMERA": bpy.data.cameras, "LIGHT": bpy.data.lights, "ARMATURE": bpy.data.armatures}.get(kind)
+        made = data.new(kind, *(["POINT"] if kind == "LIGHT" else [])) if data is not None else None
+        other = bpy.data.objects.new("Other", made)
+        scene.collection.objects.link(other)
+        activate(other)
+    drawn = draw()
+    assert set(drawn) == {""} and not rows(drawn)
+    said = words(drawn[""])
+    assert (
+        "The armature “Other” moves no mesh" if kind == "ARMATURE" else "Select a skinned mesh or its armature"
+    ) in said
+    assert ("Force Fields" in said) == (kind == "field")
+    assert draw("physics") == {}
+    every = [each for each in bpy.types.Panel.__subclasses__() if each.__name__.startswith("THEW_PT_")]
+    shown = [each.__name__ for each in every if not hasattr(each, "poll") or each.poll(region())]
+    assert shown == ["THEW_PT_sidebar"]
 
 
 def test_panel_rows_fixed_while_busy(fleshed_character):
@@ -140,8 +155,66 @@ def test_panel_health_line(fleshed_character):
     seen = draw()
     assert words(seen[""]) == "Moves, frames 1 to 20"
     assert "lattice has" in words(seen["details"]) and "lattice has" not in words(seen[""])
+    assert words(seen["details"]).split("About the Flesh")[0].strip() == "Nothing is wrong"
     body.thew.enabled = False
     assert "plain skin" in words(draw()[""])
+
+
+def test_still_end_is_told(scene):
+    """A scene longer than its action: the panel's line and a note say from where on the bones stand still, and what to set."""
+    body, rig = make_character()
+    last = int(rig.animation_data.action.frame_range[1])
+    scene.frame_end = 60
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    play(body, (3,))
+    seen = draw(width=800)
+    assert words(seen[""]) == f"Moves, frames 1 to 60; the bones stand still from {last} on"
+    assert f"stand still from frame {last} to 60: set the scene's End to {last}" in words(seen["details"])
+    assert words(seen["details"]).startswith("Nothing is wrong")
+    scene.frame_end = last
+    play(body, (3,))
+    seen = draw(width=800)
+    assert words(seen[""]) == f"Moves, frames 1 to {last}" and "stand still" not in words(seen["details"])
+
+
+def test_details_verdict_first(fleshed_character, scene):
+    """Details begins with what is wrong, or says that nothing is; riding is offered where another mesh could ride, as optional."""
+    body, _ = fleshed_character
+    play(body, (3,))
+    seen = draw(width=800)["details"]
+    assert words(seen).startswith("Nothing is wrong") and not any(call[1] == "thew.ride" for call in seen)
+    assert bpy.ops.mesh.primitive_cube_add(size=0.1) == {"FINISHED"}
+    activate(body)
+    seen = draw(width=800)["details"]
+    assert (
+        words(seen).startswith("Nothing is wrong Optional: clothes")
+        and ("operator", "thew.ride", "Let Selected Ride") in seen
+    )
+    part("live.session").register.state_of(body).problem = "The bone “Spine” is bent too far"
+    told = words(draw(width=800)["details"])
+    assert told.startswith("The bone “Spine” is bent too far") and "Nothing is wrong" not in told
+    body.thew.enabled = False
+    assert words(draw(width=800)["details"]).startswith("Off: the plain skin")
+
+
+def test_icon_buttons_have_tooltips(fleshed_character):
+    """Every button and field of the panels without a name on it has a tooltip of its own."""
+    body, _ = fleshed_character
+    add_rig(body, bone="Spine")
+    play(body, (3,))
+    nameless, known = [], set()
+    for seen in draw().values():
+        for call in seen:
+            if call[0] == "operator" and call[-1] == "":
+                nameless.append(call[1])
+    for name in nameless:
+        module, operator = name.split(".")
+        known.add(name)
+        assert len(getattr(getattr(bpy.ops, module), operator).get_rna_type().description) > 10, name
+    assert {"thew.remove", "thew.guess_height"} <= known
+    properties = body.thew.bl_rna.properties
+    assert all(len(properties[name].description) > 10 for name in ("show_map", "show_limits"))
 
 
 def test_panel_first_screen(fleshed_character):
@@ -172,7 +245,7 @@ def test_panel_health_row_count(fleshed_character, text, busy):
     """The text about the flesh takes the same number of rows for every message."""
     body, _ = fleshed_character
     play(body, (3,))
-    panels, work = part("ui.panels"), part("live.work")
+    panels, work = part("ui.health_rows"), part("live.work")
     flesh = part("live.session").register.state_of(body)
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text

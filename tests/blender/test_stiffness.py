@@ -106,18 +106,19 @@ def test_motion_of_facts_is_shown(fleshed_character):
 
 
 def test_explain_vertex(fleshed_character):
-    """The sentence names thickness, bone, motion and reason, at a number, a selection and the 3D cursor; the panel keeps it
-    until the flesh is another."""
+    """One plain sentence names the reason, at a number, a selection and the 3D cursor; the panel keeps it until the flesh is another.
+    The copied diagnosis has it in numbers: thickness, bone and motion."""
     body, _ = fleshed_character
     play(body, (1, 2))
     explain = part("edit.explaining").explain
     top = int(heights(body).argmax())
     text = explain(bpy.context, body, top)
-    assert (
-        text.startswith(f"Vertex {top}: the flesh is ")
-        and "over the bone “Head”" in text
-        and "under its own weight" in text
-    )
+    assert text.endswith(".") and "ertex" not in text and not any(map(str.isdigit, text))
+    numbers = part("edit.explaining").numbers(body)
+    assert numbers.startswith(f"Vertex {top}: the flesh is ")
+    assert "over the bone “Head”" in numbers and "under its own weight" in numbers
+    assert bpy.ops.thew.diagnose() == {"FINISHED"}
+    assert numbers in bpy.data.texts["Thew Diagnosis"].as_string()
     chosen = np.zeros(len(body.data.vertices), bool)
     chosen[top] = True
     body.data.vertices.foreach_set("select", chosen)
@@ -129,10 +130,10 @@ def test_explain_vertex(fleshed_character):
     body.data.vertices.foreach_set("select", np.zeros(len(chosen), bool))
     bpy.context.scene.cursor.location = body.data.vertices[30].co * 1.001
     assert bpy.ops.thew.explain_stiffness() == {"FINISHED"}
-    assert part("edit.explaining").told(body).startswith("Vertex 30:")
+    assert part("edit.explaining").numbers(body).startswith("Vertex 30:")
     body.thew.softness = 0.8
     play(body, (1, 2))
-    assert part("edit.explaining").told(body) == ""  # it was about other flesh
+    assert part("edit.explaining").told(body) == part("edit.explaining").numbers(body) == ""  # it was about other flesh
 
 
 def test_explain_refusals(fleshed_character):
@@ -189,3 +190,4 @@ def test_causes_of_real_characters(addon, name):
         assert (found[soft] == "free").mean() > 0.3, counts
     for vertex in np.linspace(0, len(found) - 1, 50).astype(int):
         assert told.sentence(int(vertex), "{:.3g} m".format).endswith(".")
+        assert told.plain(int(vertex)).endswith(".")

@@ -56,6 +56,10 @@ def test_causes_of_free_flesh():
         f"Vertex {V}: the flesh is 0.2 m thick here over the bone “Arm”. It gives 0.01 m under its own weight. It moves by 0.02 m at most in"
     )
     assert "Nothing limits it: it is as soft as Softness 0.5 makes flesh." in text
+    assert (
+        causes.StiffnessMap.find(facts()).plain(V)
+        == "Nothing limits the flesh here: it is as soft as Softness makes it."
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,9 @@ def test_causes_of_free_flesh():
 def test_cause_at_one_vertex(changes, name, words):
     """Each cause is found where it is, and nowhere else."""
     assert cause(**changes) == [name, "free"]
-    assert words in causes.StiffnessMap.find(facts(**changes)).sentence(V, "{:.3g} m".format)
+    found = causes.StiffnessMap.find(facts(**changes))
+    assert words in found.sentence(V, "{:.3g} m".format)
+    assert found.plain(V).count(".") == 1 and not any(map(str.isdigit, found.plain(V)))
 
 
 def test_painted_part_of_map():

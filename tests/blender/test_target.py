@@ -32,9 +32,9 @@ def test_operators_from_parent_empty(character):
         bpy.context.scene.collection.objects.link(empty)
     armature.parent, empties[0].parent = empties[0], empties[1]
     activate(empties[2])
-    assert target.target_mesh(bpy.context) == empties[2] and not bpy.types.THEW_PT_sidebar.poll(bpy.context)
+    assert target.target_mesh(bpy.context) == empties[2] and not bpy.types.THEW_PT_physics.poll(bpy.context)
     activate(empties[1])
-    assert target.target_mesh(bpy.context) == body and bpy.types.THEW_PT_sidebar.poll(bpy.context)
+    assert target.target_mesh(bpy.context) == body and bpy.types.THEW_PT_physics.poll(bpy.context)
     assert bpy.ops.thew.add() == {"FINISHED"} and body.thew.made.flesh
     body.thew.softness = 0.4
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -66,4 +66,4 @@ def test_target_among_meshes(scene):
     assert target.target_mesh(bpy.context) == other and armature.thew.chosen is None
     bpy.data.objects.remove(other)
     assert target.target_mesh(bpy.context) == armature
-    assert "armature, not a mesh" in refusal(bpy.ops.thew.add)
+    assert "moves no mesh" in refusal(bpy.ops.thew.add)

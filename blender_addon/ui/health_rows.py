@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rows of the main panel that say how the flesh is, and show the progress of what is computed."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..languages.translations import translate
+from ..live import hidden_flesh, riding, updates, validity, work
+from ..live.session import register as fleshes
+from ..logic.health import Health, former_bake_health, health, neighbour_moved_health, shorten
+from ..scene.reading import armature_of
+from .bake_panel import played_bake
+from .layouts import HEALTH_ICONS, wrap
+
+#: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
+HEALTH_ROWS = 2
+#: Factor that makes a separator as high as a row: by default it is 0.3 of one.
+SEPARATORS_PER_ROW = 1.0 / 0.3
+
+
+def health_of(obj, frame: float) -> Health:
+    """Returns the state of the flesh of an object at the scene's `frame`."""
+    flesh = fleshes.known_state(obj)
+    unseen = hidden_flesh.hidden_reason(obj, flesh)
+    known = len(riding.riders_of(obj)), unseen, played_bake(obj), in_rest_position(obj)
+    found = health(obj.thew, obj.thew.made, flesh, frame, *known)
+    changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
+    found = neighbour_moved_health(changed) if changed else found
+    if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
+        found = former_bake_health()
+    return found
+
+
+def draw_health(layout, obj, frame: int, width: int) -> None:
+    """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
+    found = health_of(obj, frame)
+    lines = wrap(translate(found.text), width)
+    if len(lines) > HEALTH_ROWS:
+        lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
+    column = layout.column(align=True)
+    busy = draw_progress(column)
+    column.alert = found.level == "ERROR" and not busy
+    shown = [] if busy else lines
+    for i, line in enumerate(shown):
+        column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
+    for _ in range(HEALTH_ROWS - len(shown) - busy):
+        column.separator(factor=SEPARATORS_PER_ROW)
+
+
+def in_rest_position(obj) -> bool:
+    """Returns whether the armature that moves a mesh is switched to its rest position."""
+    armature = armature_of(obj)
+    return armature is not None and armature.data.pose_position == "REST"
+
+
+def draw_progress(layout) -> bool:
+    """Draws a progress bar while something is computed. Returns whether it did."""
+    stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
+    if stepper is None:
+        return False
+    layout.progress(factor=stepper.bar.shown, text=translate(stepper.status_text))
+    return True
