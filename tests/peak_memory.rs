@@ -73,8 +73,7 @@ fn folding_bytes(contact: Option<&Contact>) -> usize {
     })
 }
 
-/// Contact takes 10.1 MB here: W of the touched nodes, the responses of rows, and the displayed skin. When W was kept twice and the search listed the
-/// points of near cells, it took 11.1.
+/// Contact takes 10.1 MB here at its peak. It took 11.1 when W was kept twice and the search listed the points of near cells.
 #[test]
 fn contact_memory_is_bounded() {
     let (with, without) = (
