@@ -101,7 +101,7 @@ impl ContactSkin {
         let given = welded.first_input_vertices();
         let of_given = |t: &[u32; 3]| t.map(|w| given[w as usize]);
         let triangles: Vec<[u32; 3]> = welded.triangles.iter().map(of_given).collect();
-        surface.prepare(progress)?;
+        surface.prepare_alone(progress)?;
         let touches = |t: &[u32; 3]| match regions {
             Some(regions) => t.iter().all(|&v| regions[v as usize] != 0),
             None => true,

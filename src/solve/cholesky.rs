@@ -13,7 +13,7 @@ use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
 use faer::sparse::linalg::cholesky::supernodal;
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, Mat, MatMut, Par};
+use faer::{Conj, MatMut, Par};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -281,18 +281,21 @@ impl SparseCholesky {
     /// Returns the inverse's columns at some nodes by the last factorisation, times `scale`: `[3 nodes, 3 t]`, xyz interleaved.
     pub fn inverse_columns(&self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
         let place = |node: usize| 3 * self.symbolic.elimination_position(node);
-        let mut columns = Mat::zeros(3 * self.symbolic.node_count(), 3 * nodes.len());
+        let (count, width) = (self.symbolic.node_count(), 3 * nodes.len());
+        let mut rows = vec![0.0; 3 * count * width];
         for (i, &node) in nodes.iter().enumerate() {
             let place = place(node as usize);
-            (0..3).for_each(|k| columns[(place + k, 3 * i + k)] = 1.0);
+            (0..3).for_each(|k| rows[(place + k) * width + 3 * i + k] = 1.0);
         }
-        self.solve_columns(columns.as_mut());
-        let mut all = DMatrix::zeros(3 * self.symbolic.node_count(), 3 * nodes.len());
+        if let (Some(factor), Some(subtrees)) = (&self.symbolic.factor, &self.symbolic.subtrees) {
+            let factor = supernodal::SupernodalLltRef::new(factor, &self.factor);
+            subtrees.solve_rows(factor, &mut rows, width);
+        }
+        let mut all = DMatrix::zeros(3 * count, width);
         for (j, mut column) in all.column_iter_mut().enumerate() {
-            let solved = columns.col(j);
             for (node, to) in column.as_mut_slice().chunks_exact_mut(3).enumerate() {
                 let place = place(node);
-                (0..3).for_each(|k| to[k] = solved[place + k] * scale);
+                (0..3).for_each(|k| to[k] = rows[(place + k) * width + j] * scale);
             }
         }
         all

@@ -105,21 +105,29 @@ impl Subtrees {
 
     /// Solves in place. Rows are in elimination order.
     pub fn solve(&self, factor: SupernodalLltRef<'_, u32, f64>, x: MatMut<'_, f64>) {
-        // Row-major, so that rows are gathered and scattered whole.
-        let width = x.ncols();
+        let mut rows = to_row_major(x.rb());
+        self.solve_rows(factor, &mut rows, x.ncols());
+        copy_to_columns(&rows, x);
+    }
+
+    /// Solves in place for `width` right-hand sides, stored row by row, so that rows are gathered and scattered whole.
+    pub fn solve_rows(
+        &self,
+        factor: SupernodalLltRef<'_, u32, f64>,
+        rows: &mut [f64],
+        width: usize,
+    ) {
         if width == 0 {
             return;
         }
-        let mut rows = to_row_major(x.rb());
         let longest = (0..factor.symbolic().n_supernodes())
             .map(|s| factor.supernode(s).pattern().len())
             .max()
             .unwrap_or(0);
         let mut top = vec![0.0; self.top_rows.len() * width];
         let mut update = vec![0.0; longest * width];
-        self.eliminate_forwards(factor, &mut rows, &mut top, &mut update);
-        self.substitute_backwards(factor, &mut rows, &mut top, &mut update);
-        copy_to_columns(&rows, x);
+        self.eliminate_forwards(factor, rows, &mut top, &mut update);
+        self.substitute_backwards(factor, rows, &mut top, &mut update);
     }
 
     /// Eliminates subtrees, then the top. `update` is a buffer for one supernode.

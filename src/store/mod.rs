@@ -25,8 +25,8 @@
 //! | 4 | CRC-32 of all other bytes |
 //! | … | content: serde through bincode 2 |
 //!
-//! A file is written as a whole or not at all. Content is checked before it is decoded. Beyond 256 MiB both happen while
-//! streaming, so that no file takes more memory than its actual content. A cache of another version has to be rebuilt.
+//! A file is written as a whole or not at all. Content is checked before it is decoded. Both happen while streaming, so that no
+//! file takes more memory than its actual content. A cache of another version has to be rebuilt.
 
 mod error;
 mod header;
@@ -47,9 +47,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
-/// Maximum length of content that is decoded from memory, bytes, which is a quarter faster.
-const MAX_BUFFERED_LENGTH: u64 = 1 << 28;
-/// Size of the read buffer otherwise, bytes.
+/// Size of the read buffer, bytes.
 const BUFFER_LENGTH: usize = 1 << 16;
 
 /// Writes a value. `kind` (1 to 16 ASCII characters) names its type.
@@ -119,33 +117,17 @@ pub fn from_bytes<T: DeserializeOwned>(
 pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
     let disk = |e| read_error(path, e);
     let (header, mut content) = open_content(path)?;
-    let decoded = if content.limit() <= MAX_BUFFERED_LENGTH {
-        let bytes = read_all(content).map_err(disk)?;
-        header.check(path, kind, &mut &bytes[..])?;
-        decode_bytes(&bytes)
-    } else {
-        header.check(
-            path,
-            kind,
-            &mut BufReader::with_capacity(BUFFER_LENGTH, &mut content),
-        )?;
-        let length = header.length();
-        let mut file = content.into_inner();
-        file.seek(SeekFrom::Start(HEADER_LENGTH as u64))
-            .map_err(disk)?;
-        decode_stream(BufReader::with_capacity(BUFFER_LENGTH, file.take(length)))
-    };
+    let mut checked = BufReader::with_capacity(BUFFER_LENGTH, &mut content);
+    header.check(path, kind, &mut checked)?;
+    let length = header.length();
+    let mut file = content.into_inner();
+    file.seek(SeekFrom::Start(HEADER_LENGTH as u64))
+        .map_err(disk)?;
+    let decoded = decode_stream(BufReader::with_capacity(BUFFER_LENGTH, file.take(length)));
     decoded.map_err(|what| StoreError::Damaged {
         path: path.to_owned(),
         what,
     })
-}
-
-fn read_all(mut content: Take<File>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(content.limit()).unwrap_or(usize::MAX))?;
-    content.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Decodes a value that takes up all of some bytes. On failure returns a description of the defect.
@@ -156,9 +138,11 @@ fn decode_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 }
 
 /// Decodes a value that takes up a whole stream. On failure returns a description of the defect.
-fn decode_stream<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
+///
+/// The decoder looks into the buffer of the reader, which is as fast as decoding from memory.
+fn decode_stream<T: DeserializeOwned>(mut content: BufReader<impl Read>) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<MAX_CONTENT_LENGTH>();
-    let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(error_text)?;
+    let value = bincode::serde::decode_from_reader(&mut content, config).map_err(error_text)?;
     let left = content.fill_buf().map_err(|e| e.to_string())?;
     check_consumed(value, left.is_empty())
 }
@@ -168,8 +152,11 @@ fn error_text(error: DecodeError) -> String {
     match error {
         DecodeError::OtherString(what) => what,
         DecodeError::Other(what) => what.into(),
-        DecodeError::Io { inner, .. } => disk::reason(&inner),
         DecodeError::UnexpectedEnd { .. } => "its content ends too early".into(),
+        DecodeError::Io { inner, .. } if inner.kind() == io::ErrorKind::UnexpectedEof => {
+            "its content ends too early".into()
+        }
+        DecodeError::Io { inner, .. } => disk::reason(&inner),
         _ => "its content is not of a kind that Thew writes".into(),
     }
 }
@@ -253,7 +240,7 @@ mod tests {
         let both = |bytes: &[u8]| {
             (
                 decode_bytes::<TestRecord>(bytes),
-                decode_stream::<TestRecord>(bytes),
+                decode_stream::<TestRecord>(BufReader::new(bytes)),
             )
         };
         assert_eq!(both(&bytes), (Ok(test_record()), Ok(test_record())));

@@ -387,7 +387,21 @@ impl Surface {
     /// [`Cancelled`] if the progress stops it.
     pub fn prepare(&self, progress: &dyn Progress) -> Result<(), Cancelled> {
         if self.domain.get().is_none() {
-            let _ = self.domain.set(self.find_domain(progress)?);
+            let own = self.in_own_unit().map(|own| &**own);
+            let _ = self.domain.set(self.find_domain(own, progress)?);
+        }
+        Ok(())
+    }
+
+    /// Finds the domain Ω and keeps nothing of the surface in its own unit that is not kept yet. Only a lattice to be built needs that, and it is as
+    /// large as this surface with its domain.
+    pub(crate) fn prepare_alone(&self, progress: &dyn Progress) -> Result<(), Cancelled> {
+        if self.domain.get().is_none() {
+            let own = match self.own.get() {
+                Some(own) => own.clone(),
+                None => self.to_own_unit(),
+            };
+            let _ = self.domain.set(self.find_domain(own.as_deref(), progress)?);
         }
         Ok(())
     }
@@ -455,26 +469,30 @@ impl Surface {
 
     /// Returns the surface in its own unit; `None` if it is in that unit already or cannot be converted.
     pub(crate) fn in_own_unit(&self) -> Option<&Arc<Surface>> {
-        let own = || {
-            OwnUnit::from_surface(self)
-                .convert_surface(self)
-                .ok()
-                .map(Arc::new)
-        };
-        self.own.get_or_init(own).as_ref()
+        self.own.get_or_init(|| self.to_own_unit()).as_ref()
+    }
+
+    fn to_own_unit(&self) -> Option<Arc<Surface>> {
+        let own = OwnUnit::from_surface(self).convert_surface(self);
+        own.ok().map(Arc::new)
     }
 
     fn domain(&self) -> &Domain {
-        let find = || self.find_domain(&Silent);
+        let own = || self.in_own_unit().map(|own| &**own);
+        let find = || self.find_domain(own(), &Silent);
         self.domain
             .get_or_init(|| find().expect("the silent progress never cancels"))
     }
 
     /// Finds the triangles that bound Ω in the own unit, so that the result does not depend on the scale.
-    fn find_domain(&self, progress: &dyn Progress) -> Result<Domain, Cancelled> {
+    fn find_domain(
+        &self,
+        own: Option<&Surface>,
+        progress: &dyn Progress,
+    ) -> Result<Domain, Cancelled> {
         let mesh = (&self.local[..], &self.welded.triangles[..]);
         let size = self.size() / self.frame.scale;
-        match self.in_own_unit() {
+        match own {
             Some(own) if own.welded.triangles == self.welded.triangles => {
                 own.prepare(progress)?;
                 Ok(own.domain().with_vertices(mesh, self.winding_tree(), size))

@@ -89,7 +89,7 @@ impl Equalities {
         Self {
             gaps: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.gap)),
             motions: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.motion)),
-            compliance: compliance.matrix(),
+            compliance: compliance.matrix().into_owned(),
             columns,
             nodes,
             free,

@@ -2,7 +2,7 @@
 //! Compliance of flesh at the lattice vertices that contacts touch. [otaduy2009; docs/methods/contact.md]
 
 use crate::Vec3;
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DMatrixView};
 
 /// Flesh of one body that forces displace.
 pub(crate) trait FlexibleBody {
@@ -18,30 +18,30 @@ const NODES_AT_ONCE: usize = 16;
 
 /// W, the part of A⁻¹ between some nodes of one body; nodes can be added.
 ///
-/// Keeps of a node's columns the rows of the nodes up to it alone, which is all of the symmetric W: a few megabytes become one.
+/// W is kept once and read in place: of hundreds of nodes it is the largest memory of a body in contact.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComplianceColumns {
     /// Free nodes, in the order of their addition; and the position of each free node in that list.
     nodes: Vec<u32>,
     places: Vec<u32>,
-    /// The three columns of each node, `[3 (place + 1)]` each.
-    columns: Vec<f64>,
+    /// W, `[3 nodes, 3 nodes]`, column by column.
+    matrix: Vec<f64>,
 }
 
 impl ComplianceColumns {
     /// Marks a node that is not in the list: no list grows as long.
-    pub const UNLISTED_NODE: u32 = u32::MAX;
+    const UNLISTED_NODE: u32 = u32::MAX;
 
-    /// Returns the number of nodes.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
+    /// Returns the number of rows of W.
+    pub fn order(&self) -> usize {
+        3 * self.nodes.len()
     }
 
     /// Removes all nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.places.clear();
-        self.columns.clear();
+        self.matrix.clear();
     }
 
     /// Adds further nodes, at the present state of the flesh.
@@ -55,53 +55,54 @@ impl ComplianceColumns {
                 self.nodes.push(node);
             }
         }
-        self.columns
-            .reserve_exact(column_start(self.nodes.len()) - self.columns.len());
+        if self.nodes.len() == known {
+            return;
+        }
+        self.widen(3 * known);
+        let order = self.order();
         let mut place = known;
         for new in self.nodes[known..].chunks(NODES_AT_ONCE) {
             let columns = flesh.columns(new);
-            for j in 0..new.len() {
-                for column in columns.column_iter().skip(3 * j).take(3) {
-                    let column = column.as_slice();
-                    for &node in &self.nodes[..=place] {
-                        let row = 3 * node as usize;
-                        self.columns.extend_from_slice(&column[row..row + 3]);
+            for (j, column) in columns.column_iter().enumerate() {
+                let (own, k) = (place + j / 3, j % 3);
+                let at = 3 * own + k;
+                // Each column is computed with the A of its time. Where two differ a little, the newer one counts for both.
+                for (i, &node) in self.nodes[..=own].iter().enumerate() {
+                    let end = if i == own { k + 1 } else { 3 };
+                    for (l, &value) in column.as_slice()[3 * node as usize..][..end]
+                        .iter()
+                        .enumerate()
+                    {
+                        self.matrix[at * order + 3 * i + l] = value;
+                        self.matrix[(3 * i + l) * order + at] = value;
                     }
                 }
-                place += 1;
             }
+            place += new.len();
+        }
+    }
+
+    /// Makes room in W, of which `former` rows and columns are known, for the nodes added since.
+    fn widen(&mut self, former: usize) {
+        let order = self.order();
+        self.matrix.reserve_exact(order * order - self.matrix.len());
+        self.matrix.resize(order * order, 0.0);
+        // The last column moves first, so that none is overwritten before it has moved.
+        for j in (1..former).rev() {
+            self.matrix
+                .copy_within(j * former..(j + 1) * former, j * order);
         }
     }
 
     /// Returns W between the nodes, in the order of their addition.
-    pub fn matrix(&self) -> DMatrix<f64> {
-        let all: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        let mut values = Vec::new();
-        self.gather_matrix(&all, &mut values);
-        DMatrix::from_vec(3 * all.len(), 3 * all.len(), values)
+    pub fn matrix(&self) -> DMatrixView<'_, f64> {
+        DMatrixView::from_slice(&self.matrix, self.order(), self.order())
     }
 
-    /// Gathers W between some of the nodes, column by column. `places` are positions in the list, ascending.
-    pub fn gather_matrix(&self, places: &[u32], matrix: &mut Vec<f64>) {
-        let count = 3 * places.len();
-        matrix.clear();
-        matrix.reserve_exact(count * count);
-        matrix.resize(count * count, 0.0);
-        for (j, &later) in places.iter().enumerate() {
-            let (start, height) = (column_start(later as usize), 3 * (later as usize + 1));
-            for k in 0..3 {
-                let column = &self.columns[start + k * height..][..height];
-                // Each column was computed with the A of its time. Where two differ a little, the newer one counts for both.
-                for (i, &former) in places[..=j].iter().enumerate() {
-                    let former = 3 * former as usize;
-                    let end = if i == j { k + 1 } else { 3 };
-                    for (l, &value) in column[former..former + end].iter().enumerate() {
-                        matrix[(3 * j + k) * count + 3 * i + l] = value;
-                        matrix[(3 * i + l) * count + 3 * j + k] = value;
-                    }
-                }
-            }
-        }
+    /// Returns three columns of W: those of the node at a position in the list.
+    pub fn node_columns(&self, place: usize) -> &[f64] {
+        let size = 3 * self.order();
+        &self.matrix[place * size..][..size]
     }
 
     /// Returns the position of a node in the list.
@@ -110,7 +111,58 @@ impl ComplianceColumns {
     }
 }
 
-/// Returns the index of the first value of the node at a place.
-fn column_start(place: usize) -> usize {
-    9 * (place * (place + 1) / 2)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flesh with a dense A⁻¹.
+    struct DenseFlesh(DMatrix<f64>);
+
+    impl FlexibleBody for DenseFlesh {
+        fn displace(&mut self, forces: &mut [Vec3]) {
+            let all = DMatrix::from_iterator(
+                3 * forces.len(),
+                1,
+                forces.iter().flat_map(|f| f.iter()).copied(),
+            );
+            let moved = &self.0 * all;
+            for (force, moved) in forces.iter_mut().zip(moved.as_slice().chunks_exact(3)) {
+                *force = Vec3::from_column_slice(moved);
+            }
+        }
+
+        fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
+            let column = |j: usize| self.0.column(3 * nodes[j / 3] as usize + j % 3);
+            let all: Vec<_> = (0..3 * nodes.len()).map(column).collect();
+            DMatrix::from_columns(&all)
+        }
+    }
+
+    /// W is the part of A⁻¹ between the nodes in whatever parts they were added, and takes the room of one such matrix.
+    #[test]
+    fn compliance_equals_inverse_once() {
+        let count = 40;
+        let inverse = DMatrix::from_fn(3 * count, 3 * count, |i, j| ((i + 1) * (j + 1)) as f64);
+        let mut flesh = DenseFlesh(inverse);
+        let nodes: Vec<u32> = (0..30).map(|i| i * 7 % count as u32).collect();
+        for ends in [vec![30], vec![1, 3, 23, 30], vec![0, 17, 17, 30]] {
+            let mut compliance = ComplianceColumns::default();
+            // Nodes that are known are given again, as in each step.
+            for end in ends {
+                compliance.add_nodes(&nodes[..end], count, &mut flesh);
+            }
+            assert_eq!(compliance.order(), 90);
+            assert!(compliance.matrix.capacity() <= 90 * 90);
+            let matrix = compliance.matrix();
+            let row = |i: usize| 3 * nodes[i / 3] as usize + i % 3;
+            for i in 0..90 {
+                assert_eq!(compliance.node_index(nodes[i / 3]), i / 3);
+                let columns = compliance.node_columns(i / 3);
+                for j in 0..90 {
+                    assert_eq!(matrix[(i, j)], flesh.0[(row(i), row(j))]);
+                    assert_eq!(columns[i % 3 * 90 + j], matrix[(j, i)]);
+                }
+            }
+        }
+    }
 }

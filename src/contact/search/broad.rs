@@ -40,9 +40,9 @@ pub(crate) struct FrameCandidates {
     pub warps: Vec<Vec<Vec3>>,
 }
 
-/// Number of clusters, and least number of candidates, per task. Results do not depend on the number of threads.
+/// Number of clusters, and largest number of pairs of cells, per task. Results do not depend on the number of threads.
 const CLUSTERS_PER_TASK: usize = 12;
-const MIN_TASK_CANDIDATES: usize = 256;
+const MAX_TASK_PAIRS: usize = 128;
 
 /// Finds all candidates.
 pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
@@ -64,65 +64,34 @@ pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
         .iter()
         .map(|b| BodyPath::new(b, drift, ends))
         .collect();
-    let mut near = find_near_points(bodies, &paths);
-    let own = |body: usize, point: &NearPoint| bodies[body].from.skin.cell_of(point.proxy);
+    let near = find_near_cells(bodies, &paths);
     let mut reached: Vec<Vec<bool>> = paths.iter().map(|p| vec![false; p.cells.len()]).collect();
-    for NearPoints {
-        body,
-        other,
-        points,
-    } in &near
-    {
-        for point in points {
-            reached[*body][own(*body, point) as usize] = true;
-            reached[*other][point.cell as usize] = true;
+    for NearCells { body, other, pairs } in &near {
+        for &(cell, into) in pairs {
+            reached[*body][cell as usize] = true;
+            reached[*other][into as usize] = true;
         }
     }
-    let numbers = |reached: &Vec<bool>| {
-        (0u32..)
-            .zip(reached)
-            .filter(|(_, r)| **r)
-            .map(|(c, _)| c)
-            .collect()
+    let numbers = |reached: &Vec<bool>| -> Vec<u32> {
+        let numbers = (0u32..).zip(reached).filter(|(_, reached)| **reached);
+        numbers.map(|(cell, _)| cell).collect()
     };
     let cells: Vec<Vec<u32>> = reached.iter().map(numbers).collect();
     let warped = bodies.iter().zip(&paths).zip(&cells);
     let warped: Vec<WarpedLattice> = warped
         .map(|((b, p), c)| WarpedLattice::new(b, p, c))
         .collect();
-    // Test the point alone, then the whole cell that embeds it.
-    let is_parted = |body: usize, other: usize, near: &NearPoint| {
-        let into = &warped[other];
-        let point = &paths[body].points[near.proxy as usize];
-        let lattice = bodies[body].from.skin.body().lattice().cells();
-        let corners = lattice[own(body, near) as usize].corners().iter();
-        let corners = corners.map(|&a| &warped[body].nodes[a as usize]);
-        into.are_beyond_face(near.cell, std::iter::once(point))
-            || into.are_beyond_face(near.cell, corners)
-    };
-    near.par_iter_mut().for_each(|near| {
-        let tested = near.points.par_iter().with_min_len(MIN_TASK_CANDIDATES);
-        let parted: Vec<bool> = tested
-            .map(|point| is_parted(near.body, near.other, point))
-            .collect();
-        let mut parted = parted.into_iter();
-        near.points.retain(|_| !parted.next().unwrap_or(false));
-        near.points.shrink_to_fit();
-    });
-    let mut candidates = Vec::with_capacity(near.iter().map(|near| near.points.len()).sum());
-    for NearPoints {
-        body,
-        other,
-        points,
-    } in near
-    {
-        candidates.extend(points.iter().map(|point| ContactCandidate {
-            body: body as u32,
-            proxy: point.proxy,
-            other: other as u32,
-            cell: point.cell,
-        }));
-    }
+    let found: Vec<Vec<ContactCandidate>> = near
+        .par_iter()
+        .flat_map(|near| {
+            near.pairs
+                .par_chunks(MAX_TASK_PAIRS)
+                .map(move |pairs| (near, pairs))
+        })
+        .map(|(near, pairs)| near.candidates(pairs, bodies, &paths, &warped))
+        .collect();
+    let mut candidates = Vec::with_capacity(found.iter().map(Vec::len).sum());
+    candidates.extend(found.into_iter().flatten());
     candidates.sort_unstable();
     FrameCandidates {
         candidates,
@@ -130,9 +99,9 @@ pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
     }
 }
 
-/// Finds the points whose boxes meet cells, except neighbours of their own cell and cells beside which it lies as at rest. Boxes of clusters of cells
-/// are compared first.
-fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<NearPoints> {
+/// Finds the pairs of cells of which one has points whose boxes meet the other, except neighbours and cells that lie beside each other as at rest.
+/// Boxes of clusters of cells are compared first.
+fn find_near_cells(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<NearCells> {
     let trees = bodies.iter().zip(paths).map(|(body, path)| {
         let clusters = body.from.skin.clusters().iter();
         let clusters =
@@ -156,10 +125,10 @@ fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<NearPoints>
                 moved: moved.as_ref().filter(|_| i == j),
             };
             let tasks = skin.clusters().par_chunks(CLUSTERS_PER_TASK);
-            let found = tasks.map(|clusters| NearPoints {
+            let found = tasks.map(|clusters| NearCells {
                 body: i,
                 other: j,
-                points: pair.near_points(clusters),
+                pairs: pair.near_cells(clusters),
             });
             near.par_extend(found);
         }
@@ -167,18 +136,56 @@ fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<NearPoints>
     near
 }
 
-/// Points of one body near cells of another, or of its own, as one task finds them. Of a body at rest these are millions: they stay with their task
-/// until most are dropped.
-struct NearPoints {
+/// Cells with points of one body near cells of another, or of its own, as one task finds them. Of a body at rest their points are millions.
+struct NearCells {
     body: usize,
     other: usize,
-    points: Vec<NearPoint>,
+    pairs: Vec<(u32, u32)>,
 }
 
-/// A point of one body near a cell of another.
-struct NearPoint {
-    proxy: u32,
-    cell: u32,
+impl NearCells {
+    /// Returns the points of pairs of cells that may come into the other cell.
+    fn candidates(
+        &self,
+        pairs: &[(u32, u32)],
+        bodies: &[SweptBody],
+        paths: &[BodyPath],
+        warped: &[WarpedLattice],
+    ) -> Vec<ContactCandidate> {
+        let (path, into_path) = (&paths[self.body], &paths[self.other]);
+        let (warped, into_warped) = (&warped[self.body], &warped[self.other]);
+        let skin = bodies[self.body].from.skin;
+        let lattice = skin.body().lattice().cells();
+        let mut found = Vec::new();
+        for &(cell, into) in pairs {
+            let around = &into_path.cells[into as usize];
+            // The whole cell that embeds the points is tested at most once.
+            let mut cell_parted = None;
+            let mut is_cell_parted = || {
+                let corners = lattice[cell as usize].corners().iter();
+                let corners = corners.map(|&a| &warped.nodes[a as usize]);
+                into_warped.are_beyond_face(into, corners)
+            };
+            for proxy in skin.proxies_in(cell) {
+                let point = &path.points[proxy as usize];
+                if !boxes_meet(around, &aabb::bounds(*point))
+                    || into_warped.are_beyond_face(into, std::iter::once(point))
+                {
+                    continue;
+                }
+                if *cell_parted.get_or_insert_with(&mut is_cell_parted) {
+                    break;
+                }
+                found.push(ContactCandidate {
+                    body: self.body as u32,
+                    proxy,
+                    other: self.other as u32,
+                    cell: into,
+                });
+            }
+        }
+        found
+    }
 }
 
 /// Points of one body and cells of another, or of its own.
@@ -193,13 +200,13 @@ struct BodyPair<'a> {
 }
 
 impl BodyPair<'_> {
-    /// Finds the points in some clusters of cells that are near the other's cells.
-    fn near_points(&self, clusters: &[Vec<u32>]) -> Vec<NearPoint> {
+    /// Finds the cells of some clusters with points whose boxes meet the other's cells, each with that cell.
+    fn near_cells(&self, clusters: &[Vec<u32>]) -> Vec<(u32, u32)> {
         let ((body, other), (path, into_path)) = (self.numbers, self.paths);
         let skin = self.skins.0;
         let mut found = Vec::new();
         let mut neighbour_of = vec![u32::MAX; path.cells.len()];
-        let (mut close, mut beside) = (NumberedBoxes::default(), Vec::new());
+        let (mut close, mut points) = (NumberedBoxes::default(), Vec::new());
         for cluster in clusters {
             let with_points = cluster.iter().filter(|&&c| !skin.proxies_in(c).is_empty());
             let cells: Vec<u32> = with_points.copied().collect();
@@ -211,23 +218,19 @@ impl BodyPair<'_> {
                     }
                 }
                 let own = &path.cells[cell as usize];
+                points.clear();
+                let proxies = skin.proxies_in(cell);
+                points.extend(proxies.map(|proxy| aabb::bounds(path.points[proxy as usize])));
                 let near = close
                     .find_meeting(&path.skins[cell as usize])
                     .filter(|&into| {
+                        let around = &into_path.cells[into as usize];
                         (body != other || neighbour_of[into as usize] != cell)
-                            && boxes_meet(own, &into_path.cells[into as usize])
+                            && boxes_meet(own, around)
+                            && points.iter().any(|point| boxes_meet(around, point))
+                            && self.moved.is_none_or(|m| m.differs_from_rest(cell, into))
                     });
-                beside.clear();
-                beside.extend(near.map(|into| (into, into_path.cells[into as usize], None)));
-                let has = |into| self.moved.is_none_or(|m| m.differs_from_rest(cell, into));
-                for proxy in skin.proxies_in(cell) {
-                    let bounds = aabb::bounds(path.points[proxy as usize]);
-                    for (into, around, known) in &mut beside {
-                        if boxes_meet(around, &bounds) && *known.get_or_insert_with(|| has(*into)) {
-                            found.push(NearPoint { proxy, cell: *into });
-                        }
-                    }
-                }
+                found.extend(near.map(|into| (cell, into)));
             }
         }
         found

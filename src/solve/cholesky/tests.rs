@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::solve::ordering::{self, Graph, Ordering};
+use faer::Mat;
 use nalgebra::DVector;
 
 /// Builds a chain with two extra links, and a symmetric positive definite matrix on it.

@@ -19,12 +19,14 @@ mod sweeps;
 
 use crate::Vec3;
 use crate::contact::response::compliance::{ComplianceColumns, FlexibleBody};
-use nalgebra::DMatrixView;
 use std::ops::Range;
 use sweeps::SearchDirection;
 
 /// Squared length below which all entries of a row count as zero, so that it moves nothing. Entries are shares of one: this is a millionth.
 const ZERO_NORM_SQUARED: f64 = 1e-12;
+
+/// Least number of rows for whose responses room is made at once. Of 200 nodes twice the value takes 77 kB more; half of it makes room twice as often.
+const ROWS_AT_ONCE: usize = 16;
 
 /// One block of a row of C: the direction of a force on one node of one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,25 +134,14 @@ pub(crate) struct ProjectedGaussSeidel {
     blocks: Vec<ConstraintBlock>,
     /// Entries of all rows, each with the position of its node in `moved`.
     entries: Vec<(ConstraintEntry, usize)>,
-    parts: Vec<PushedNodes>,
-    /// `W Cᵀ λ` at the nodes that rows push.
+    /// First index in `moved` of each body.
+    starts: Vec<usize>,
+    /// `W Cᵀ λ` at the nodes of the compliances.
     moved: Vec<f64>,
     /// `W c` of the rows that have pushed, one after the other; and the parts of `moved` that they belong to.
     responses: Vec<f64>,
     spans: Vec<ResponseSpan>,
     direction: SearchDirection,
-}
-
-/// The nodes of one body that rows push.
-#[derive(Default)]
-struct PushedNodes {
-    /// First index in `moved`.
-    start: usize,
-    /// Positions among the nodes of the compliance, ascending; and the index in that list of each node of the compliance.
-    places: Vec<u32>,
-    here: Vec<u32>,
-    /// W, `[3 t, 3 t]`.
-    matrix: Vec<f64>,
 }
 
 /// One constraint among the rows.
@@ -182,12 +173,6 @@ struct ResponseSpan {
     len: usize,
 }
 
-impl PushedNodes {
-    fn matrix_view(&self) -> DMatrixView<'_, f64> {
-        DMatrixView::from_slice(&self.matrix, 3 * self.places.len(), 3 * self.places.len())
-    }
-}
-
 impl ProjectedGaussSeidel {
     fn set_up(&mut self, all: &ConstraintSet, compliances: &[ComplianceColumns]) {
         self.rows.clear();
@@ -195,7 +180,7 @@ impl ProjectedGaussSeidel {
         self.entries.clear();
         self.responses.clear();
         self.spans.clear();
-        self.gather_compliance(all.all_entries(), compliances);
+        self.place_nodes(compliances);
         for constraint in &all.rows {
             let friction = constraint.friction.as_ref();
             let first = self.rows.len();
@@ -229,42 +214,20 @@ impl ProjectedGaussSeidel {
         }
         for j in 0..self.rows.len() {
             let force = std::mem::take(&mut self.rows[j].force);
-            self.set_force(j, force);
+            self.set_force(j, force, compliances);
         }
     }
 
-    /// Gathers W between the nodes that rows push now.
-    fn gather_compliance(
-        &mut self,
-        entries: &[ConstraintEntry],
-        compliances: &[ComplianceColumns],
-    ) {
-        self.parts
-            .resize_with(compliances.len(), PushedNodes::default);
-        for (part, compliance) in self.parts.iter_mut().zip(compliances) {
-            part.here.clear();
-            part.here
-                .resize(compliance.len(), ComplianceColumns::UNLISTED_NODE);
-        }
-        for entry in entries {
-            let body = entry.body as usize;
-            self.parts[body].here[compliances[body].node_index(entry.node)] = 0;
-        }
-        let mut start = 0;
-        for (part, compliance) in self.parts.iter_mut().zip(compliances) {
-            part.places.clear();
-            for (place, here) in (0u32..).zip(&mut part.here) {
-                if *here != ComplianceColumns::UNLISTED_NODE {
-                    *here = part.places.len() as u32;
-                    part.places.push(place);
-                }
-            }
-            compliance.gather_matrix(&part.places, &mut part.matrix);
-            part.start = start;
-            start += 3 * part.places.len();
+    /// Numbers the nodes of all compliances.
+    fn place_nodes(&mut self, compliances: &[ComplianceColumns]) {
+        let mut count = 0;
+        self.starts.clear();
+        for compliance in compliances {
+            self.starts.push(count);
+            count += compliance.order();
         }
         self.moved.clear();
-        self.moved.resize(start, 0.0);
+        self.moved.resize(count, 0.0);
     }
 
     fn add_row(
@@ -277,17 +240,16 @@ impl ProjectedGaussSeidel {
         let first = self.entries.len();
         for &entry in entries {
             let body = entry.body as usize;
-            let part = &self.parts[body];
-            let here = part.here[compliances[body].node_index(entry.node)] as usize;
-            self.entries.push((entry, part.start + 3 * here));
+            let place = compliances[body].node_index(entry.node);
+            self.entries.push((entry, self.starts[body] + 3 * place));
         }
         let mut own = 0.0;
         for (a, i) in &self.entries[first..] {
             for (b, j) in &self.entries[first..] {
                 if a.body == b.body {
-                    let part = &self.parts[a.body as usize];
-                    let view = part.matrix_view();
-                    let w = view.fixed_view::<3, 3>(i - part.start, j - part.start);
+                    let (start, compliance) = self.compliance(compliances, a.body);
+                    let matrix = compliance.matrix();
+                    let w = matrix.fixed_view::<3, 3>(i - start, j - start);
                     own += a.direction.dot(&(w * b.direction));
                 }
             }
@@ -300,6 +262,15 @@ impl ProjectedGaussSeidel {
             give: 0.0,
             spans: None,
         });
+    }
+
+    /// Returns the first index in `moved` of a body, and its compliance.
+    fn compliance<'a>(
+        &self,
+        compliances: &'a [ComplianceColumns],
+        body: u32,
+    ) -> (usize, &'a ComplianceColumns) {
+        (self.starts[body as usize], &compliances[body as usize])
     }
 
     /// Returns `b + D λ + ε λ` of a row.
@@ -320,12 +291,12 @@ impl ProjectedGaussSeidel {
     }
 
     /// Sets the force of a row and returns the size of the change.
-    fn set_force(&mut self, j: usize, force: f64) -> f64 {
+    fn set_force(&mut self, j: usize, force: f64, compliances: &[ComplianceColumns]) -> f64 {
         let change = force - self.rows[j].force;
         if change == 0.0 {
             return 0.0;
         }
-        let spans = self.response_spans(j);
+        let spans = self.response_spans(j, compliances);
         self.rows[j].force = force;
         for span in &self.spans[spans] {
             let moved = &mut self.moved[span.moved..span.moved + span.len];
@@ -338,27 +309,27 @@ impl ProjectedGaussSeidel {
     }
 
     /// Returns the spans of a row's response `W c` on each body that it pushes.
-    fn response_spans(&mut self, j: usize) -> Range<usize> {
+    fn response_spans(&mut self, j: usize, compliances: &[ComplianceColumns]) -> Range<usize> {
         if let Some(spans) = &self.rows[j].spans {
             return spans.clone();
         }
         let first = self.spans.len();
         for (entry, place) in &self.entries[self.rows[j].entries.clone()] {
-            let part = &self.parts[entry.body as usize];
-            let len = 3 * part.places.len();
-            let known = self.spans[first..].iter().find(|s| s.moved == part.start);
+            let (start, compliance) = self.compliance(compliances, entry.body);
+            let len = compliance.order();
+            let known = self.spans[first..].iter().find(|s| s.moved == start);
             let span = known.copied().unwrap_or_else(|| {
                 let span = ResponseSpan {
-                    moved: part.start,
+                    moved: start,
                     response: self.responses.len(),
                     len,
                 };
-                self.responses.resize(span.response + len, 0.0);
+                grow_slowly(&mut self.responses, len);
                 self.spans.push(span);
                 span
             });
             let response = &mut self.responses[span.response..span.response + len];
-            let columns = &part.matrix[(place - part.start) * len..][..3 * len];
+            let columns = compliance.node_columns((place - start) / 3);
             let (x, rest) = columns.split_at(len);
             let (y, z) = rest.split_at(len);
             let d = entry.direction;
@@ -395,7 +366,7 @@ impl ProjectedGaussSeidel {
         (moved, pushes): (&mut Vec<Vec<Vec3>>, &mut Vec<Vec<Vec3>>),
     ) {
         self.set_up(constraints, compliances);
-        self.settle();
+        self.settle(compliances);
         self.compute_pushes(nodes, moved);
         apply_inverses(flesh, moved);
         // Correct b by the difference between A⁻¹ and W for the second round.
@@ -409,7 +380,7 @@ impl ProjectedGaussSeidel {
             }
             row.offset += error;
         }
-        self.settle();
+        self.settle(compliances);
         self.compute_pushes(nodes, pushes);
         self.compute_pushes(nodes, moved);
         apply_inverses(flesh, moved);
@@ -424,9 +395,36 @@ impl ProjectedGaussSeidel {
     }
 }
 
+/// Appends zeros to the responses of rows, `count` for one more row. Room is made for few rows at a time: responses take megabytes, and doubled room
+/// would be as much again.
+fn grow_slowly(responses: &mut Vec<f64>, count: usize) {
+    let len = responses.len();
+    if responses.capacity() < len + count {
+        responses.reserve_exact((ROWS_AT_ONCE * count).max(len / 8));
+    }
+    responses.resize(len + count, 0.0);
+}
+
 /// Applies `A⁻¹` to the forces on each body, in place, with A itself.
 fn apply_inverses(flesh: &mut [&mut dyn FlexibleBody], forces: &mut [Vec<Vec3>]) {
     for (flesh, forces) in flesh.iter_mut().zip(forces) {
         flesh.displace(forces);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Room for responses exceeds what they need by an eighth or by that for few rows.
+    #[test]
+    fn grow_slowly_leaves_little_room() {
+        let mut responses = Vec::new();
+        for row in 1..1000 {
+            grow_slowly(&mut responses, 30);
+            assert_eq!(responses.len(), 30 * row);
+            let spare = responses.capacity() - responses.len();
+            assert!(spare <= (30 * ROWS_AT_ONCE).max(responses.len() / 8));
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! Deviation: changes are measured by the compliance of the rows, `Σ (D_jj + ε) Δλ_j²`, and a round is two sweeps, so that it is symmetric.
 
 use super::{ConstraintBlock, ConstraintRow, ProjectedGaussSeidel};
+use crate::contact::response::compliance::ComplianceColumns;
 
 /// Most rounds, and the change in a sweep, relative to the largest force, at which they end. At ten times the change an elbow that is held at 135°
 /// keeps creeping by 2e-5 of the size a second. At a tenth, with three times the rounds, depths are the same and an elbow at 150° takes three times
@@ -64,12 +65,12 @@ impl SearchDirection {
 impl ProjectedGaussSeidel {
     /// Iterates the forces to convergence, from the present ones. A round visits the constraints forwards and backwards, so that the result depends
     /// less on their order.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle(&mut self, compliances: &[ComplianceColumns]) {
         let mut way = std::mem::take(&mut self.direction);
         way.clear();
         for round in 1..=MAX_ROUNDS {
             way.begin(self);
-            if self.sweep(false) || self.sweep(true) {
+            if self.sweep(false, compliances) || self.sweep(true, compliances) {
                 break;
             }
             if round < MAX_ROUNDS {
@@ -80,7 +81,7 @@ impl ProjectedGaussSeidel {
     }
 
     /// Sweeps once over all constraints, backwards if `back`. Returns whether the forces have converged.
-    fn sweep(&mut self, back: bool) -> bool {
+    fn sweep(&mut self, back: bool, compliances: &[ComplianceColumns]) -> bool {
         let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for i in 0..self.blocks.len() {
             let i = if back { self.blocks.len() - 1 - i } else { i };
@@ -95,7 +96,7 @@ impl ProjectedGaussSeidel {
                 continue;
             }
             let force = self.zeroing_force(j).clamp(0.0, limit);
-            change = change.max(self.set_force(j, force));
+            change = change.max(self.set_force(j, force, compliances));
             largest = largest.max(force);
             let Some(coefficient) = friction else {
                 continue;
@@ -113,7 +114,7 @@ impl ProjectedGaussSeidel {
                 across = across.map(|t| t * (bound / size));
             }
             for (k, force) in across.into_iter().enumerate() {
-                change = change.max(self.set_force(j + 1 + k, force));
+                change = change.max(self.set_force(j + 1 + k, force, compliances));
             }
         }
         change <= FORCE_TOLERANCE * largest
