@@ -14,6 +14,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Self
@@ -67,9 +68,10 @@ class Processes:
         self, number: int, waiting: queue.SimpleQueue[Call], ended: queue.SimpleQueue[tuple[Call, Record]]
     ) -> None:
         """Takes jobs until none is left, each to the worker with this number."""
-        if hasattr(
-            signal, "pthread_sigmask"
-        ):  # Ctrl-C reaches every process of a terminal, also a worker that still imports
+        if hasattr(signal, "pthread_sigmask"):
+            # Ctrl-C reaches every process of a terminal, also a worker that still imports. Python starts a process of its own beside
+            # the first worker, and some versions (3.13.0) then unblock the signal in this thread: so that one starts before.
+            resource_tracker.ensure_running()
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with suppress(queue.Empty):
             while not self._stopped:
