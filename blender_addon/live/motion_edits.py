@@ -57,5 +57,6 @@ def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> Non
         flesh = fleshes.known_state(obj)
         if flesh is None or flesh.clip is None or not session.is_live(obj):
             continue
-        if flesh.build_settings.live != groups.frames(obj, scene):
-            updates.wait(obj)
+        if flesh.build_settings.live == groups.frames(obj, scene) or updates.has_failed(obj, scene, flesh):
+            continue  # Blender reports a scene at each selection too: what failed is not tried at each
+        updates.wait(obj)

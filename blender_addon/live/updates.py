@@ -81,12 +81,7 @@ def is_ready(obj, scene, flesh) -> bool:
     except EXPECTED_ERRORS as error:
         jobs.refuse(obj, flesh, error)
         return False
-    condition = flesh.condition
-    hopeless = (
-        condition.build is not Build.OPEN
-        and condition.is_trusted
-        and flesh.failed_inputs == validity.update_inputs(obj, scene)
-    )
+    hopeless = has_failed(obj, scene, flesh)
     if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
             expect(obj)
@@ -100,6 +95,13 @@ def is_ready(obj, scene, flesh) -> bool:
     except EXPECTED_ERRORS as error:
         give_up(obj, scene, flesh, error)
         return keeps_last(flesh)
+
+
+def has_failed(obj, scene, flesh) -> bool:
+    """Returns whether the last update failed, and another would have the same inputs."""
+    condition = flesh.condition
+    failed = condition.build is not Build.OPEN and condition.is_trusted
+    return failed and flesh.failed_inputs == validity.update_inputs(obj, scene)
 
 
 def keeps_last(flesh) -> bool:

@@ -382,6 +382,29 @@ def test_changed_range_is_taken_up(tuned, in_window, scene):
         assert not part("live.updates").state.waiting
 
 
+def test_refused_range_is_tried_once(tuned, in_window, scene, readings):
+    """A range with a frame that is refused is read once, not at each report of the scene; another range is taken up."""
+    body, rig = tuned()
+    for frame, size in ((61, 1.0), (66, 0.0)):
+        rig.scale = (size, size, size)
+        rig.keyframe_insert("scale", frame=frame)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    in_window()
+    scene.frame_end = 70
+    bpy.context.view_layer.update()
+    readings.clear()
+    tick()
+    assert readings == [["Body"]] and "scaled to zero at frame" in flesh_of(body).problem
+    for _ in range(3):
+        scene.update_tag()  # as a selection does
+        bpy.context.view_layer.update()
+        assert not part("live.updates").state.waiting
+    scene.frame_end = 50
+    bpy.context.view_layer.update()
+    tick()
+    assert flesh_of(body).build_settings.live == (1, 50) and not flesh_of(body).problem
+
+
 def test_value_put_back_shows_former_flesh(tuned, in_window, scene):
     """A setting that is put back before its motion is done shows the former flesh again."""
     body, _ = tuned()
