@@ -79,7 +79,7 @@ def signature(obj: bpy.types.Object) -> tuple:
     armature = key_playing.moving_armature(obj)
     return (
         obj.thew.active_bake,
-        len(obj.data.vertices),
+        cache_playing.shown_fault(obj),
         key_tracks.signature(armature.animation_data if armature is not None else None),
     )
 

@@ -24,8 +24,8 @@ SUFFIXES = {"PC2": ".pc2", "MDD": ".mdd"}
 TEXTURES = (".exr", ".png")
 #: Sentence on a lost file, without full stop.
 GONE = "The file of the bake is gone: Bake again, or Show Live"
-#: Where the number of vertices stands in a file of each ending: format and first byte.
-VERTEX_COUNTS = {".pc2": ("<i", 16), ".mdd": (">i", 4)}
+#: Header of the files of each ending, the places of their vertices and samples in it, and the bytes of a sample beside its positions.
+HEADERS = {".pc2": ("<12siiffi", 2, 5, 0), ".mdd": (">ii", 1, 0, 4)}
 
 
 def modifier_of(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> bpy.types.Modifier | None:
@@ -95,7 +95,7 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
         return ""
     try:
         status = path.stat()
-        if path.suffix not in VERTEX_COUNTS:
+        if path.suffix not in HEADERS:
             return "" if any(path.with_suffix(each).is_file() for each in TEXTURES) else GONE
         count = read_vertex_count(path, status.st_mtime_ns, status.st_size)
     except OSError:
@@ -109,12 +109,26 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
 
 
 @lru_cache(maxsize=256)
-def read_vertex_count(path: Path, _changed: int, _size: int) -> int:
-    """Returns the number of vertices in a cache that was last changed at a time; -1 for a damaged file."""
-    form, first = VERTEX_COUNTS[path.suffix]
+def read_vertex_count(path: Path, _changed: int, size: int) -> int:
+    """Returns the number of vertices in a cache of `size` bytes that was last changed at a time; -1 for one that ends too early."""
+    form, vertices, samples, beside = HEADERS[path.suffix]
+    length = struct.calcsize(form)
     with path.open("rb") as file:
-        head = file.read(first + 4)
-    return struct.unpack_from(form, head, first)[0] if len(head) == first + 4 else -1
+        head = file.read(length)
+    if len(head) < length:
+        return -1
+    numbers = struct.unpack(form, head)
+    count = numbers[vertices]
+    return count if size >= length + numbers[samples] * (beside + 12 * count) else -1
+
+
+def shown_fault(obj: bpy.types.Object) -> str:
+    """Returns why the cache that an object shows does not play, without full stop; "" where it does, and where it shows none.
+
+    It looks for the file, which costs less than Blender, which opens it in every frame.
+    """
+    clip = key_playing.played_clip(obj, saved_bakes.playing(obj)) if is_shown(obj) else None
+    return fault(obj, clip) if clip is not None else ""
 
 
 def follow(obj: bpy.types.Object) -> None:

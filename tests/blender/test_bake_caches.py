@@ -66,8 +66,13 @@ def damage(path) -> None:
     path.write_bytes(path.read_bytes()[:7])
 
 
+def cut_short(path) -> None:
+    """Leaves a file without its last byte, as a copy that was broken off."""
+    path.write_bytes(path.read_bytes()[:-1])
+
+
 @pytest.mark.parametrize("target", ["PC2", "MDD"])
-@pytest.mark.parametrize("spoil, told", [(lose, "is gone"), (damage, "is damaged")])
+@pytest.mark.parametrize("spoil, told", [(lose, "is gone"), (damage, "is damaged"), (cut_short, "is damaged")])
 def test_cache_file_lost(saved, target, spoil, told):
     """Where the file is gone or damaged, the plain skin moves and the panel says why; a new bake plays."""
     body, _ = saved
@@ -87,6 +92,21 @@ def test_cache_file_lost(saved, target, spoil, told):
     assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
     assert health(body).level == "GOOD"
+
+
+@pytest.mark.parametrize("target", ["PC2", "MDD"])
+def test_cache_file_comes_back(saved, target):
+    """A file that is moved away while the character plays, and comes back, is followed at the next frame, as the panel says."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    baked = play(body, FRAMES)
+    (path,) = files(body)
+    away = path.rename(path.with_suffix(".away"))
+    plain = play(body, FRAMES)
+    assert np.abs(plain - baked).max() > 1e-3 and np.abs(plain - plain[0]).max() > 1e-3
+    assert "is gone" in health(body).text
+    away.rename(path)
+    assert np.array_equal(play(body, FRAMES), baked) and health(body).level == "GOOD"
 
 
 @pytest.mark.parametrize("ending", [".json", ".exr"])
