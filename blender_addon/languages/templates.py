@@ -123,9 +123,8 @@ class Messages:
         return self._kept[text]
 
     def _translate(self, text: str) -> str | None:
-        progress = PROGRESS.fullmatch(
-            text
-        )  # first: the last place of a template would take `9, 13 %` for a number of its own
+        # First of all: the last place of a template would take `9, 13 %` for a number of its own.
+        progress = PROGRESS.fullmatch(text)
         rest = self._translate(progress[1]) if progress else None
         if rest is not None:
             return rest + progress[2]

@@ -87,9 +87,8 @@ class Motion:
     movers: bytes = b""  # what moved it, keys apart: see `movers.fingerprint`; b"": it comes from the disk cache
     drive: np.ndarray = field(default_factory=lambda: NO_DRIVE)  # [f, n] see `logic.driven`
     driven: Driven = field(default_factory=Driven)  # force fields and keyed settings
-    still: dict[tuple[int, int], int | None] = field(
-        default_factory=dict, init=False, compare=False
-    )  # see `still_frame`
+    #: Results of `still_frame`.
+    still: dict[tuple[int, int], int | None] = field(default_factory=dict, init=False, compare=False)
 
     @property
     def lead_length(self) -> int:
@@ -267,8 +266,8 @@ def play_frames(
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number, or a function of it. `within()` is entered for
-    each slice. A playing animation shows none of these frames, because every slice restores its frame.
+    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number, or a function of it. `within()` is
+    entered for each slice. A playing animation shows none of these frames, because every slice restores its frame.
     """
     found, alone = [], windows.is_headless()
     told = text if callable(text) else lambda frame: f"{text} {frame}"
@@ -328,9 +327,8 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
                 yield
 
         def told(frame: int) -> str:
-            return (
-                f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"
-            )  # it reads around the range too
+            # Frames around the range are read too: their numbers would puzzle the artist.
+            return f"Reading frame {frame}" if start <= frame <= end else "Reading the motion"
 
         poses = yield from play_frames(scene, frames, read_frame, told, within)
         return poses, things

@@ -25,7 +25,7 @@ use sweeps::SearchDirection;
 /// Squared length below which all entries of a row count as zero, so that it moves nothing. Entries are shares of one: this is a millionth.
 const ZERO_NORM_SQUARED: f64 = 1e-12;
 
-/// Least number of rows for whose responses room is made at once. Of 200 nodes twice the value takes 77 kB more; half of it makes room twice as often.
+/// Least number of rows for whose responses room is made at once. Of 200 nodes twice the value takes 77 kB more; half makes room twice as often.
 const ROWS_AT_ONCE: usize = 16;
 
 /// One block of a row of C: the direction of a force on one node of one body.
