@@ -90,7 +90,7 @@ class VertexTexture:
 
     def describe(self, _obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the number of textures in words; "" where none is left."""
-        found = [path for path in bake_files.files_of(bake.clips) if path.is_file()]
+        found = {path for clip in bake.clips if clip.file and (path := bake_files.played_path(clip)).is_file()}
         return plural(len(found), "vertex texture") if found else ""
 
     def prepare(self, source: Source, space: str) -> Task:

@@ -217,6 +217,19 @@ def path_of(saved: str) -> Path:
     return Path(bpy.path.abspath(saved))
 
 
+def played_path(clip: saved_bakes.ThewClip) -> Path:
+    """Returns the path of the file that a clip plays. A clip of an override's library names it as seen from there.
+
+    Nothing is removed by this path: what is a library's stays.
+    """
+    here, override = path_of(clip.file), clip.id_data.override_library
+    library = override.reference.library if override is not None and override.reference is not None else None
+    if library is None or here.exists():
+        return here
+    there = Path(bpy.path.abspath(clip.file, library=library))
+    return there if there.exists() else here
+
+
 def files_of(clips: Iterable[saved_bakes.ThewClip]) -> list[Path]:
     """Returns the files of clips, without repetition."""
     return list(dict.fromkeys(path_of(clip.file) for clip in clips if clip.file))

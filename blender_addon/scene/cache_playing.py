@@ -90,9 +90,9 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
 
     Of a vertex texture it looks for description and image; the number of vertices is that of a point cache.
     """
-    path = bake_files.path_of(clip.file)
     if not clip.file:
         return ""
+    path = bake_files.played_path(clip)
     try:
         status = path.stat()
         if path.suffix not in HEADERS:
@@ -142,7 +142,9 @@ def follow(obj: bpy.types.Object) -> None:
     switch_held(obj, bake, clip is not None)
     if clip is not None:
         step = timing.stretch(bpy.context.scene)
-        for name, value in (("filepath", clip.file), ("frame_start", clip.start), ("frame_scale", 1.0 / step)):
+        path = bake_files.played_path(clip)
+        file = clip.file if path == bake_files.path_of(clip.file) else bake_files.saved_path(path)
+        for name, value in (("filepath", file), ("frame_start", clip.start), ("frame_scale", 1.0 / step)):
             if getattr(player, name) != value:
                 setattr(player, name, value)
     elif player.filepath:

@@ -123,7 +123,7 @@ def follow(obj: bpy.types.Object) -> None:
     if player is None:
         return
     clip = key_playing.played_clip(obj, bake)
-    told = description_of(bake_files.path_of(clip.file)) if clip is not None and clip.file else {}
+    told = description_of(bake_files.played_path(clip)) if clip is not None and clip.file else {}
     name, start = (clip_name(clip.name), clip.start) if clip is not None else ("", 0)
     texture_nodes.set_clip(player.node_group, told, name, start, timing.stretch(bpy.context.scene))
 

@@ -219,6 +219,29 @@ def test_library_bake_and_live(scene, tmp_path):
     assert not body.thew.made.flesh
 
 
+@pytest.mark.parametrize("target", ["PC2", "MDD", "VERTEX_TEXTURE"])
+def test_library_files_in_another_folder(scene, tmp_path, target):
+    """An override plays its library's cache or texture from another folder than the library's; neither is removed from here."""
+    for folder in ("library", "shots"):
+        (tmp_path / folder).mkdir()
+    library = write_library(tmp_path / "library" / "library.blend", flesh=True)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    activate(local("Body"))
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    known = play(local("Body"), FRAMES)
+    bpy.ops.wm.save_mainfile()
+    kept = {path: path.read_bytes() for path in library.parent.rglob("*") if path.is_file()}
+    open_shot(tmp_path / "shots" / "shot.blend")
+    body, _ = override(library)
+    for _ in range(2):
+        np.testing.assert_allclose(play(body, FRAMES), known, atol=1e-5 * size_of(known[0]))
+        assert part("ui.health_rows").health_of(body, 3).level == "GOOD"
+        (body,) = reopen("Body")
+    activate(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
 def test_append_of_library_character(fleshed_library, tmp_path):
     """An appended character is local, moves as in its file, and has its offsets in its own mesh."""
     bpy.ops.wm.open_mainfile(filepath=str(fleshed_library))
