@@ -12,7 +12,7 @@ from ..logic.names import describe
 from ..logic.sentences import join_few
 from ..saved import bakes as saved_bakes
 from ..saved.bakes import ThewBake, ThewClip
-from ..scene import bakes, writing
+from ..scene import bakes, libraries, writing
 from .clip_plans import ClipPlan
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: li
             f"{describe(obj)} has another kind of bake called “{bake.name}”: choose another name, or remove that one"
         )
     kept = [clip for clip in bake.clips if not is_replaced(clip, request, plans)]
+    if len(kept) < len(bake.clips) and libraries.is_library_entry(obj, "bakes", obj.thew.bakes.find(bake.name)):
+        raise Refusal(
+            f"The bake “{bake.name}” of {describe(obj)} belongs to {libraries.describe_library(obj)} and cannot be replaced here: give the "
+            "new bake a name of its own in Bake As…"
+        )
     if kept and bake.space != request.space and not hasattr(target, "space"):
         space = "rest space" if bake.space == "REST" else "posed space"
         raise Refusal(

@@ -79,14 +79,17 @@ def check_own_bones(armature: bpy.types.Object) -> None:
         )
 
 
+def is_library_entry(obj: bpy.types.Object, entries: str, index: int) -> bool:
+    """Returns whether an entry of a list of settings is that of an override's library, which Blender would bring back."""
+    override = obj.override_library
+    if override is None or not len(getattr(obj.thew, entries)):
+        return False
+    return index < len(getattr(override.reference.thew, entries))
+
+
 def check_own_entry(obj: bpy.types.Object, entries: str, index: int, noun: str) -> None:
     """Refuses to remove or move an entry of a list of settings that is the library's; an override only adds entries."""
-    override = obj.override_library
-    if (
-        override is not None
-        and index < len(getattr(override.reference.thew, entries))
-        and len(getattr(obj.thew, entries))
-    ):
+    if is_library_entry(obj, entries, index):
         entry = getattr(obj.thew, entries)[index]
         name, owner = entry.name or getattr(entry, "frame", index + 1), describe_library(obj)
         if hasattr(entry, "enabled"):

@@ -227,6 +227,7 @@ def test_library_files_in_another_folder(scene, tmp_path, target):
     library = write_library(tmp_path / "library" / "library.blend", flesh=True)
     bpy.ops.wm.open_mainfile(filepath=str(library))
     activate(local("Body"))
+    live = play(local("Body"), FRAMES)
     assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
     known = play(local("Body"), FRAMES)
     bpy.ops.wm.save_mainfile()
@@ -238,7 +239,12 @@ def test_library_files_in_another_folder(scene, tmp_path, target):
         assert part("ui.health_rows").health_of(body, 3).level == "GOOD"
         (body,) = reopen("Body")
     activate(body)
-    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert "belongs to “library.blend”" in refusal(bpy.ops.thew.bake, target=target)
+    assert bpy.ops.thew.bake(target="PC2", name="Shot") == {"FINISHED"}
+    (body,) = reopen("Body")
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-5 * size_of(live[0]))
+    activate(body)
+    assert bpy.ops.thew.bake_remove(name="Shot") == {"FINISHED"} and bpy.ops.thew.remove() == {"FINISHED"}
     assert {path: path.read_bytes() for path in kept} == kept
 
 
