@@ -88,7 +88,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.clip is not None and flesh.beginning.note:
         notes.append(flesh.beginning.note)
         if flesh.beginning.period and flesh.build_settings.motion_start == AUTOMATIC:
-            notes.append("Is it no loop? Set Start of Motion to Run-in or Settled, in the foldout Look.")
+            notes.append("If this is not a loop, set Start of Motion to Run-in or Settled in the foldout Look.")
     if flesh.inverted_count:
         notes.append(
             f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "

@@ -114,8 +114,9 @@ class THEW_OT_bake_as(bpy.types.Operator):
         column = layout.column(align=True)
         for line in join_lines(context, joined):
             draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if joined.replaced else "INFO")
+        icon = "ERROR" if self.refused(context) else "INFO"
         for line in self.lines(context):
-            draw_text(column, line, DIALOG_LETTERS, icon="ERROR" if self.refused(context) else "INFO")
+            draw_text(column, line, DIALOG_LETTERS, icon=icon)
 
     @property
     def unusable(self) -> str:

@@ -224,7 +224,7 @@ def test_cycle_preview_and_bake(loop_character):
     live = play(obj, frames)
     notes = obj.thew.made.notes.splitlines()
     told = notes.index("Loops: frame 21 is frame 1 again.")
-    assert "Set Start of Motion to Run-in or Settled" in notes[told + 1]  # the way out, if it is none
+    assert "set Start of Motion to Run-in or Settled" in notes[told + 1]  # the way out, if it is none
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert np.abs(play(obj, frames) - live).max() < 1e-5
 
