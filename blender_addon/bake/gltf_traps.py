@@ -151,10 +151,10 @@ def leaves_clip(obj: bpy.types.Object, settings: ExportSettings) -> bool:
 
 def unbaked_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
     """Yields the trap of actions that the exporter writes along and the bake has no clip of: they hold the plain skin."""
-    armature, baked = key_playing.moving_armature(obj), [action.name for action, _, _ in clip_ranges(obj)]
+    armature, baked = key_playing.moving_armature(obj), [action for action, _, _ in clip_ranges(obj)]
     if armature is None or armature.type != "ARMATURE" or not baked:
         return
-    left = [action.name for action in written_actions(armature, settings) if action.name not in baked]
+    left = [action.name for action in written_actions(armature, settings) if action not in baked]
     if left:
         names = join_few([f"“{name}”" for name in left], MAX_NAMES)
         text = (
@@ -165,12 +165,21 @@ def unbaked_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[T
 
 
 def written_actions(armature: bpy.types.Object, settings: ExportSettings) -> list[bpy.types.Action]:
-    """Returns the actions of an armature that an export of actions writes; those that are filtered out in the exporter are left out."""
+    """Returns the actions of an armature that an export of actions writes.
+
+    Left out are those that are filtered out in the exporter, and those of tracks with several strips, which it passes over.
+    """
     if settings.value("export_animation_mode") != "ACTIONS":
         return []
     armatures = [other for other in bpy.context.scene.objects if other.type == "ARMATURE"]
-    alone = settings.value("export_anim_single_armature") and len(armatures) == 1
-    known = armature_actions.all_actions(armature) if alone else armature_actions.used_actions(armature)
+    if settings.value("export_anim_single_armature") and len(armatures) == 1:
+        known = armature_actions.all_actions(armature)
+    else:
+        data = armature.animation_data
+        tracks = data.nla_tracks if data is not None else ()
+        strips = [[each for each in track.strips if each.action is not None and not each.mute] for track in tracks]
+        alone = {found[0].action for found in strips if len(found) == 1} | {data.action if data is not None else None}
+        known = [each for each in armature_actions.used_actions(armature) if each.action in alone]
     filtered = settings.value("export_action_filter")
     dropped = {each.action for each in getattr(bpy.data.scenes[0], "gltf_action_filter", ()) if not each.keep}
     return [each.action for each in known if not (filtered and each.action in dropped)]

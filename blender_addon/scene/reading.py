@@ -114,10 +114,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
                 "or press Remove"
             )
         if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
-            raise Refusal(
-                f"{name} is deformed by its parent without a modifier: give it an Armature modifier "
-                "(parent with Armature Deform again, or use Make Real in the modifier panel)"
-            )
+            raise Refusal(parent_deforms_text(obj))
         idle = idle_armature_modifier(obj)
         if idle is not None:
             raise Refusal(idle_armature_text(obj, idle))
@@ -168,6 +165,14 @@ def idle_armature_text(obj: bpy.types.Object, idle: bpy.types.ArmatureModifier) 
     if idle.object is None:
         return f"The Armature modifier “{idle.name}” of {describe(obj)} has no armature: choose one in the modifier"
     return f"The Armature modifier “{idle.name}” of {describe(obj)} is switched off: switch it on in the viewport"
+
+
+def parent_deforms_text(obj: bpy.types.Object) -> str:
+    """Returns the sentence about a mesh that its parent deforms by itself."""
+    return (
+        f"{describe(obj)} is deformed by its parent without a modifier: give it an Armature modifier "
+        "(parent with Armature Deform again, or use Make Real in the modifier panel)"
+    )
 
 
 #: Modifiers that, behind the Armature modifier, leave the skin in place except for bends between its vertices.
@@ -241,9 +246,15 @@ def bare_armature_text(armature: bpy.types.Object) -> str:
         idle = idle_armature_modifier(obj)
         if idle is not None and idle.object == armature:
             return idle_armature_text(obj, idle)
-    hung = next((obj for obj in meshes if obj.parent == armature and obj.parent_type != "BONE"), None)
-    if hung is not None:
-        return f"{describe(hung)} hangs on {describe(armature)}, but no bone deforms it: parent it again (Ctrl+P, With Automatic Weights)"
+    children = [obj for obj in meshes if obj.parent == armature and obj.parent_type != "BONE"]
+    deformed = next((obj for obj in children if obj.parent_type == "ARMATURE"), None)
+    if deformed is not None:
+        return parent_deforms_text(deformed)
+    if children:
+        return (
+            f"{describe(children[0])} is parented to {describe(armature)}, but no bone deforms it: parent it again "
+            "(Ctrl+P, With Automatic Weights)"
+        )
     return (
         f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
         "(Ctrl+P, With Automatic Weights)"

@@ -72,6 +72,24 @@ def test_script_is_told_of_actions_without_flesh(dancer, tmp_path, capfd):
     assert "with the plain skin" not in "".join(capfd.readouterr())
 
 
+def test_script_is_told_of_written_tracks(dancer, tmp_path, capfd):
+    """Of NLA tracks those are named that the exporter writes: one with several strips leaves no animation in the file."""
+    _, rig = dancer
+    bake(actions="Run")
+    tracks = rig.animation_data.nla_tracks
+    for track in list(tracks):
+        tracks.remove(track)
+    both = tracks.new()
+    for at, name in ((100, "Walk"), (200, "Idle")):
+        both.strips.new(name, at, bpy.data.actions[name])
+    tracks.new().strips.new("Turn", 100, bpy.data.actions["Turn"])
+    capfd.readouterr()
+    file = export(tmp_path / "tracks.glb", export_anim_single_armature=False)
+    said = "".join(capfd.readouterr())
+    assert set(file.animation_names()) == {"Run", "Turn"}
+    assert "glTF export also writes “Turn”, with the plain skin" in said
+
+
 def start_of(frames) -> float:
     """Returns the time at which the exporter puts the first frame: motions from before frame 0 begin at 0."""
     return max(frames[0], 0) / rate()

@@ -114,13 +114,15 @@ def test_add_refuses_edit_mode(character):
 
 
 def test_add_refuses_armature_alone(character):
-    """An armature that moves no mesh is refused, with the mesh that was meant: one switched off, one that only hangs on it, or none."""
+    """An armature that moves no mesh is refused, with the mesh that was meant: one switched off, one that is only its child, or none."""
     body, rig = character
     body.modifiers[0].show_viewport = False
     assert "“Body” is switched off: switch it on" in assert_refused_unchanged(rig)
     body.modifiers.clear()  # an armature stands for the meshes that it moves
     body.parent = rig
-    assert "“Body” hangs on “Rig”, but no bone deforms it: parent it again" in assert_refused_unchanged(rig)
+    assert "“Body” is parented to “Rig”, but no bone deforms it: parent it again" in assert_refused_unchanged(rig)
+    body.parent_type = "ARMATURE"
+    assert "“Body” is deformed by its parent without a modifier" in assert_refused_unchanged(rig)
     bpy.data.objects.remove(body)
     bpy.context.view_layer.update()
     assert "The armature “Rig” moves no mesh: press Ctrl+Z if its mesh was deleted" in assert_refused_unchanged(rig)
