@@ -190,12 +190,12 @@ def whole_cuts(maps: np.ndarray, skin: Carried, around: int, held: np.ndarray) -
     left = np.sqrt(np.square(np.linalg.norm(path[2:] - path[:-2], axis=-1)) @ skin.shares)
     outside = np.maximum(np.append(0.0, steps[:-2]), np.append(steps[2:], 0.0))
     back = (left < MAX_WHOLE_RETURN * pair) & (pair > MIN_WHOLE_RATIO * np.maximum(outside, TINY_STEP))
-    sudden[:-1] |= back
-    sudden[1:] |= back
+    returns = np.append(back, False) | np.append(False, back)
+    sudden |= returns
     # One other cut may lie near.
     rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, SURPRISES_PER_CUT + 1)
     share = (every > 0.5 * steps[:, None]) @ skin.shares
-    cut = np.flatnonzero((steps > MIN_WHOLE_STEP) & sudden & rare & (stands_out(steps, around) | ~held))
+    cut = np.flatnonzero((steps > MIN_WHOLE_STEP) & sudden & rare & (stands_out(steps) | returns | ~held))
     return {int(at): (float(steps[at]), bool(share[at] > MIN_WHOLE_SHARE)) for at in cut}
 
 
@@ -251,7 +251,7 @@ def single_jumps(path: np.ndarray, moves: np.ndarray, own: np.ndarray, around: i
     steps, surprises = (each.max(axis=1) for each in steps_and_surprises(path[kept]))
     sudden = steps > MIN_BONE_RATIO * np.maximum(beside(steps), TINY_STEP)
     rare = surprises > MIN_SURPRISE_RATIO * others(surprises, around, 1)
-    jumps = (steps > MIN_BONE_STEP) & sudden & rare & (stands_out(steps, around) | (np.diff(kept) == 1))
+    jumps = (steps > MIN_BONE_STEP) & sudden & rare & (stands_out(steps) | (np.diff(kept) == 1))
     return {int(kept[at + 1]) - 1 for at in np.flatnonzero(jumps)}
 
 

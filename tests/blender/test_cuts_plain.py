@@ -255,6 +255,25 @@ def test_cuts_in_stepped(held):
     assert found(places, 0.1 * arms, hands) == [(at + 1, ("Hand",))]
 
 
+@pytest.mark.parametrize("held", [2, 3])
+def test_cuts_two_near_in_stepped(held):
+    """Two cuts half a second apart do not hide each other."""
+    rows = np.arange(FRAMES) // held * held
+    places, arms, hands = (each[rows] for each in walk())
+    places[24:, 1] += 2.0
+    places[36:, 1] -= 3.0
+    assert found(places, arms, hands) == [(25, ()), (37, ())]
+
+
+@pytest.mark.parametrize("held", [2, 3, 4, 6])
+def test_cuts_there_and_back_in_stepped(held):
+    """A held pose that is elsewhere is cut on the way there and on the way back."""
+    rows = np.arange(FRAMES) // held * held
+    places, arms, hands = (each[rows] for each in walk())
+    places[24 : 24 + held, 1] += 2.0
+    assert found(places, arms, hands) == [(25, ()), (25 + held, ())]
+
+
 def test_cuts_hand_on_its_own_beat():
     """A hand that waves on fours on a body that moves in every frame is none; nor is one held pose after another of a still body a style."""
     rows = np.arange(FRAMES) // 4 * 4
