@@ -53,7 +53,9 @@ def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> Non
     """Simulates characters again whose frames are no longer those of the scene, as after any edit: Blender reports Start and End so."""
     if windows.is_headless():
         return  # the next frame that is looked up does
-    for obj in reversed(turns.in_order(objects)):  # the one that waits last counts as edited last, and is simulated first
+    for obj in reversed(
+        turns.in_order(objects)
+    ):  # the one that waits last counts as edited last, and is simulated first
         flesh = fleshes.known_state(obj)
         if flesh is None or flesh.clip is None or not session.is_live(obj):
             continue
