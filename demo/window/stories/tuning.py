@@ -31,6 +31,7 @@ def timeline(save):
     region = next(each for each in area.regions if each.type == "WINDOW")
     with bpy.context.temp_override(window=window, area=area, region=region):
         bpy.ops.action.view_all()
+    Foldouts.open()
     yield from stage.wait_until_drawn()
     yield from stage.wait_until_still()
     save("timeline.png", camera.crop(area))
