@@ -34,6 +34,8 @@ def hidden_reason(obj: bpy.types.Object, flesh: Flesh | None) -> str:
         return f"The modifier “{mine.name}” stands before “{armature.name}”: move it right behind"
     if obj.mode in {"EDIT", "SCULPT"}:
         return f"{obj.mode.capitalize()} Mode shows the plain skin"
+    if reading.has_edited_armature(obj):
+        return "Edit Mode of the armature shows the plain skin at rest"
     if flesh is not None and flesh.clip is not None and not flesh.condition.is_showable:
         return "The mesh or its bones have changed: play, or press Simulate"
     return ""

@@ -59,7 +59,9 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
     if not is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
         return False
     found = reading.armature_modifier(obj)
-    return found is not None and found.object is not None and (found.show_render if render else found.show_viewport)
+    if found is None or found.object is None or reading.has_edited_armature(obj):
+        return False
+    return found.show_render if render else found.show_viewport
 
 
 def write(

@@ -81,7 +81,7 @@ def update_inputs(obj, scene) -> tuple:
         (other.name, BuildSettings.from_object(other, scene), known and (known.touches, known.condition.is_trusted))
         for other, known in unedited_others(obj, scene)
     )
-    return BuildSettings.from_object(obj, scene), obj.thew.frames(scene), *others
+    return BuildSettings.from_object(obj, scene), obj.thew.frames(scene), reading.has_edited_armature(obj), *others
 
 
 def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int]) -> bool:

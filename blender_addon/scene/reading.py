@@ -133,6 +133,8 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
         raise Refusal(f"{name} has no vertices: flesh needs a mesh")
     if len(mesh.polygons) == 0:
         raise Refusal(f"{name} has no faces: flesh needs a surface")
+    if armature.data.is_editmode:
+        raise Refusal(f"{describe(armature)} is in edit mode, where no bone moves: press Tab to leave it first")
     if len(armature.data.bones) == 0:
         raise Refusal(f"The armature {describe(armature)} of {name} has no bones: add bones and weights first")
     if not modifier.use_vertex_groups:
@@ -259,6 +261,12 @@ def bare_armature_text(armature: bpy.types.Object) -> str:
         f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
         "(Ctrl+P, With Automatic Weights)"
     )
+
+
+def has_edited_armature(obj: bpy.types.Object) -> bool:
+    """Returns whether the armature that moves a mesh is in edit mode, which shows its bones at rest."""
+    armature = armature_of(obj)
+    return armature is not None and armature.data.is_editmode
 
 
 def is_own(obj: bpy.types.Object) -> bool:

@@ -51,6 +51,11 @@ def enter_edit_mode(body, _rig):
     bpy.ops.object.mode_set(mode="EDIT")
 
 
+def edit_armature(_body, rig):
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -64,6 +69,7 @@ def enter_edit_mode(body, _rig):
         (lambda body, rig: body.hide_set(True), "Hidden: show the object"),
         (lambda body, rig: setattr(body, "hide_viewport", True), "Hidden: show the object"),
         (enter_edit_mode, "Edit Mode shows the plain skin"),
+        (edit_armature, "Edit Mode of the armature shows the plain skin"),
     ],
 )
 def test_health_missing_parts(moving_character, change, words):

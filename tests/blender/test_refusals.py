@@ -113,6 +113,20 @@ def test_add_refuses_edit_mode(character):
     assert "“Body” is in edit mode" in text and "Tab" in text
 
 
+def test_edited_armature_is_refused(fleshed_character):
+    """While its armature is edited a character stands still: nothing is added, simulated, baked or exported of it."""
+    body, rig = fleshed_character
+    moving = play(body, range(1, 21))
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for operator in (bpy.ops.thew.add, bpy.ops.thew.simulate, bpy.ops.thew.bake):
+        with pytest.raises(RuntimeError, match="“Rig” is in edit mode, where no bone moves: press Tab"):
+            operator()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.thew.bake()
+    np.testing.assert_allclose(play(body, range(1, 21)), moving, atol=1e-5)
+
+
 def test_add_refuses_armature_alone(character):
     """An armature that moves no mesh is refused, with the mesh that was meant: one switched off, one that is only its child, or none."""
     body, rig = character

@@ -88,6 +88,27 @@ def test_edit_modes_show_plain_skin(scene, window, mode):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
+def test_edit_mode_of_armature_reads_nothing(scene, window):
+    """While the armature is edited no pose is read, whatever is set; after it the flesh moves with what was set."""
+    body, rig, _ = window
+    scene.frame_set(4)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    body.thew.softness = 0.7
+    bpy.context.view_layer.update()
+    scene.frame_set(5)
+    tick()
+    assert not flesh_of(body).problem or "is in edit mode" in flesh_of(body).problem
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    scene.frame_set(6)
+    tick()
+    assert not flesh_of(body).problem
+    assert flesh_of(body).build_settings.softness == pytest.approx(0.7)
+    motion = flesh_of(body).motion
+    assert np.abs(np.diff(motion.raw, axis=0)).max() > 1e-3
+
+
 def test_playback_requests_no_update(window):
     """Playback requests no update."""
     body, _, _ = window
