@@ -21,6 +21,8 @@ class THEW_OT_make_override(QuickJob, bpy.types.Operator):
         updates.stop_update()
         library, mesh = describe_library(obj), overriding.make_override(context, obj)
         registers.look_again()
+        if mesh.thew.made.shows_bake:
+            return f"{describe(mesh)} is an override of {library}, and plays the bake of that file: press Show Live to change its flesh"
         if mesh.thew.made.flesh:
             return (
                 f"{describe(mesh)} is an override of {library}, and has the flesh of that file: play, or press Simulate"

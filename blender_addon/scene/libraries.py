@@ -106,5 +106,5 @@ def check_own_mesh(obj: bpy.types.Object, effect: str, instead: str) -> None:
     if not owns_mesh(obj):
         raise Refusal(
             f"The mesh of {describe(obj)} belongs to {describe_library(obj)}, so {effect} here: {instead}, or press Make Mesh Local "
-            "(panel Details), which gives this character a mesh of its own"
+            "(foldout Details), which gives this character a mesh of its own"
         )

@@ -81,7 +81,8 @@ def draw_bakes(layout, obj, width: int) -> None:
     for bake in obj.thew.bakes:
         column = layout.column(align=True)
         row = column.row(align=True)
-        shown = row.operator("thew.bake_show", text="", icon="RADIOBUT_ON" if bake.plays else "RADIOBUT_OFF")
+        plays = bake.plays and obj.thew.made.shows_bake
+        shown = row.operator("thew.bake_show", text="", icon="RADIOBUT_ON" if plays else "RADIOBUT_OFF")
         shown.name = bake.name
         row.operator("thew.bake_rename", text=bake.name, translate=False).name = bake.name
         if remaking.can_bake_again(obj, bake):
@@ -107,7 +108,9 @@ def size_text(obj, bake: saved_bakes.ThewBake) -> str:
     """Returns the amount of a bake in words: keys or files, clips and bytes."""
     size = len(writing.keys_of(obj, bake)) * len(obj.data.vertices) * bake_sizes.VERTEX_BYTES
     files = bake_files.size_of(bake.clips, vertex_textures.SUFFIXES if bake.kind == "VERTEX_TEXTURE" else ())
-    what = bakes.describe_bake(obj, bake) or missing_text(obj, bake)
+    what = bakes.describe_bake(obj, bake)
+    if not what:
+        return missing_text(obj, bake)
     text = f"{what}, {plural(len(bake.clips), 'clip')}" + (f", {bake_sizes.size_text(size)}" if size else "")
     return text + (f", {bake_sizes.size_text(files)} on the disk" if files else "")
 

@@ -13,7 +13,7 @@ def draw_linked(layout, obj, width: int) -> bool:
     """Draws what to do about a linked or instanced character; returns whether the object is one."""
     if libraries.can_override(obj):
         layout.operator("thew.make_override", icon="LIBRARY_DATA_OVERRIDE")
-        text = f"Linked from {libraries.describe_library(obj)}: override it to add flesh here"
+        text = f"Linked from {libraries.describe_library(obj)}: override it to add or change its flesh here"
         draw_text(layout.column(align=True), text, width, icon="INFO")
         return True
     if libraries.is_instance(obj):
