@@ -59,7 +59,7 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
     if not is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
         return False
     found = reading.armature_modifier(obj)
-    if found is None or found.object is None or reading.has_edited_armature(obj):
+    if found is None or found.object is None or found.object.data.is_editmode:
         return False
     return found.show_render if render else found.show_viewport
 
