@@ -153,8 +153,9 @@ def find_cuts(maps: np.ndarray, skin: Carried, fps: float, first: int = 0) -> tu
     if len(maps) < 3 or not len(skin.names):
         return ()
     around = max(round(AROUND_TIME * fps), AROUND_FRAMES)
-    moves = moving_steps(maps, skin)
-    single, trips = bone_cuts(maps, skin, around, max(round(MAX_AWAY_TIME * fps), 1), moves)
+    paths = {bone: own_path(maps, skin, bone) for bone in map(int, np.flatnonzero(skin.carries))}
+    moves = moving_steps(paths, len(maps) - 1)
+    single, trips = bone_cuts(paths, around, max(round(MAX_AWAY_TIME * fps), 1), moves)
     kept = unheld_frames(moves, around)
     held = np.diff(kept) > 1
     whole = {int(kept[at + 1]) - 1: cut for at, cut in whole_cuts(maps[kept], skin, around, held).items()}
@@ -206,26 +207,25 @@ def largest_turn(maps: np.ndarray, skin: Carried, at: int) -> tuple[int, float]:
     return bone, float(ways[bone])
 
 
-def moving_steps(maps: np.ndarray, skin: Carried) -> np.ndarray:
-    """Returns whether anything moves in each step, bool[f - 1]."""
-    moves = np.zeros(len(maps) - 1, dtype=bool)
-    for bone in map(int, np.flatnonzero(skin.carries)):
-        moves |= np.linalg.norm(np.diff(own_path(maps, skin, bone), axis=0), axis=-1).max(axis=1) > HELD_STEP
+def moving_steps(paths: dict[int, np.ndarray], count: int) -> np.ndarray:
+    """Returns whether anything moves in each of `count` steps of the paths of bones, bool[count]."""
+    moves = np.zeros(count, dtype=bool)
+    for path in paths.values():
+        moves |= np.linalg.norm(np.diff(path, axis=0), axis=-1).max(axis=1) > HELD_STEP
     return moves
 
 
 def bone_cuts(
-    maps: np.ndarray, skin: Carried, around: int, longest: int, moves: np.ndarray
+    paths: dict[int, np.ndarray], around: int, longest: int, moves: np.ndarray
 ) -> tuple[dict[int, list[tuple[int, float]]], dict[tuple[int, int], tuple[int, int]]]:
     """Returns for each step in which single bones jump those bones and their distances, as parts of the size.
 
     Also returns, by bone and step, the steps there and back of bones that are away for `longest` frames at most.
-    `moves` bool[f - 1]: whether anything moves in each step.
+    `paths`: of each bone that carries skin, see `own_path`; `moves` bool[f - 1]: whether anything moves in each step.
     """
     found: dict[int, list[tuple[int, float]]] = {}
     trips: dict[tuple[int, int], tuple[int, int]] = {}
-    for bone in map(int, np.flatnonzero(skin.carries)):
-        path = own_path(maps, skin, bone)
+    for bone, path in paths.items():
         steps, surprises = (each.max(axis=1) for each in steps_and_surprises(path))
         if steps.max() <= MIN_BONE_STEP:
             continue
