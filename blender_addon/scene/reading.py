@@ -13,7 +13,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import animation, libraries, reading, stack, tension_nodes
+from . import animation, libraries, stack, tension_nodes
 from .libraries import owns_mesh
 
 #: Modifiers that may make or remove vertices: refused before the Armature modifier.
@@ -282,7 +282,7 @@ def is_in(obj: bpy.types.Object, objects) -> bool:
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Returns the armature that moves `obj`."""
-    modifier = reading.armature_modifier(obj)
+    modifier = armature_modifier(obj)
     return None if modifier is None else modifier.object
 
 
