@@ -41,7 +41,7 @@ def simulated_rows(index: int, fps: float, pace: float, cuts: tuple[int, ...]) -
 def take(new: Any, plan: Any, viewed: float | None, pace: float, simulate: Callable[..., Any]) -> PartialMotion | None:
     """Returns a glance at the frame `viewed`; None where the motion itself is there as soon, or holds no such frame.
 
-    `new`, `plan`: the draft and its plan. `simulate(poses, controls, colliders, pins, preroll)` returns a clip of the draft.
+    `new`, `plan`: the draft and its plan. `simulate(rows, controls, preroll)` returns a clip of the draft at these poses of its motion.
     """
     motion = new.motion
     index = -1 if viewed is None else int(np.floor(viewed)) - motion.start
@@ -50,13 +50,7 @@ def take(new: Any, plan: Any, viewed: float | None, pace: float, simulate: Calla
         return None
     rows, run_in = simulated_rows(index, new.build_settings.fps, pace, plan.cuts)
     part = slice(rows.start, rows.stop)
-    clip = simulate(
-        new.place.maps(motion.maps[part]),
-        plan.controls[part],
-        motion.colliders.at_poses(np.array(rows)),
-        motion.pins[part],
-        run_in,
-    )
+    clip = simulate(rows, plan.controls[part], run_in)
     spaces = new.place.to_object(motion.matrices[part])
     return Glance(new, clip, spaces, motion.start + rows.start, index + motion.start)
 

@@ -95,16 +95,17 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     viewed, flesh.viewed = flesh.viewed, None
 
     def look_ahead(progress):
-        """Offers a likeness of the frame in view, unless force fields or keyed settings act: it knows none."""
+        """Offers a likeness of the frame in view."""
         nonlocal glimpse
-        if driving.acts(new):
-            return
 
-        def run_glance(poses, controls, collided, rows, preroll):
+        def run_glance(rows, controls, preroll):
             def report(at, _stage):
                 return progress(0.0, "")
 
-            held = pins.options(new, rows)
+            part = slice(rows.start, rows.stop)
+            held = pins.options(new, motion.pins[part])
+            held |= driving.options(new, motion.drive[part], lead=-rows.start)
+            poses, collided = new.place.maps(motion.maps[part]), motion.colliders.at_poses(np.array(rows))
             return thew.simulate(
                 **arguments(new, plan, poses, controls, collided, preroll=preroll, **held), progress=report
             )

@@ -264,16 +264,20 @@ def run_watching(body, watch) -> None:
     updates.finish_update()
 
 
+@pytest.mark.parametrize("edited", ["softness", "field_weight"])
 @pytest.mark.parametrize("start", ["SETTLED", "CYCLE"])
-def test_glance_shown_first(tuned, in_window, scene, start):
+def test_glance_shown_first(tuned, in_window, scene, start, edited):
     """The frame in view shows a likeness of itself long before its turn; then frames come in order, with their final bits."""
+    if edited == "field_weight":
+        bpy.ops.object.effector_add(type="WIND", rotation=(0.0, 1.2, 0.0))
+        bpy.context.object.field.strength, bpy.context.object.field.noise = 30.0, 2.0
     body, _ = tuned()
     body.thew.motion_start = start
     bpy.ops.thew.simulate()
     scene.frame_set(50)
     in_window()
     before, seen, ready = flesh_of(body).offsets(50), {}, []
-    body.thew.softness = 0.8
+    setattr(body.thew, edited, {"softness": 0.8, "field_weight": 0.2}[edited])
 
     def watch(flesh):
         part_ = flesh.arriving
