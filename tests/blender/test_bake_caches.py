@@ -74,7 +74,7 @@ def cut_short(path) -> None:
 @pytest.mark.parametrize("target", ["PC2", "MDD"])
 @pytest.mark.parametrize("spoil, told", [(lose, "is gone"), (damage, "is damaged"), (cut_short, "is damaged")])
 def test_cache_file_lost(saved, target, spoil, told):
-    """Where the file is gone or damaged, the plain skin moves and the panel says why; a new bake plays."""
+    """The plain skin moves where the file is gone or damaged, and the panel says why; a new bake plays."""
     body, _ = saved
     live = play(body, FRAMES)
     body.thew.influence = 0.0
@@ -111,7 +111,7 @@ def test_cache_file_comes_back(saved, target):
 
 @pytest.mark.parametrize("ending", [".json", ".exr"])
 def test_texture_lost(saved, ending):
-    """Where the description or the image of a vertex texture is gone, the panel says so."""
+    """The panel says where the description or the image of a vertex texture is gone."""
     body, _ = saved
     assert bpy.ops.thew.bake(target="VERTEX_TEXTURE") == {"FINISHED"}
     assert health(body).level == "GOOD"

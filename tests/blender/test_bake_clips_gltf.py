@@ -73,7 +73,7 @@ def test_script_is_told_of_actions_without_flesh(dancer, tmp_path, capfd):
 
 
 def test_script_is_told_of_written_tracks(dancer, tmp_path, capfd):
-    """Of NLA tracks those are named that the exporter writes: one with several strips leaves no animation in the file."""
+    """NLA tracks that the exporter writes are named; one with several strips leaves no animation in the file."""
     _, rig = dancer
     bake(actions="Run")
     tracks = rig.animation_data.nla_tracks

@@ -293,15 +293,21 @@ def key_both(body, scene, first: float, last: float, frames=(1, 5)) -> None:
             set_linear(curve)
 
 
+def make_keyed_above_track(scene, frames, **track):
+    """Builds a character whose softness and gravity, with the scene's, are keyed in a track, and in an action above it; returns its mesh."""
+    body = make_character()[0]
+    key_both(body, scene, 0.2, 0.4)
+    for owner in (body, scene):
+        lay_in_track(owner, 3, **track)
+    key_both(body, scene, 0.6, 0.3, frames)
+    return body
+
+
 @pytest.mark.parametrize("kind, influence", BLENDINGS)
 @pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
 def test_value_of_action_above_strips(scene, extrapolation, kind, influence):
     """The active action acts on its tracks in the frames of its extrapolation, blended, as Blender evaluates it."""
-    body = make_character()[0]
-    key_both(body, scene, 0.2, 0.4)
-    for owner in (body, scene):
-        lay_in_track(owner, 3, extrapolation="HOLD_FORWARD")
-    key_both(body, scene, 0.6, 0.3, (8, 13))
+    body = make_keyed_above_track(scene, (8, 13), extrapolation="HOLD_FORWARD")
     for data in (body.animation_data, scene.animation_data):
         data.action_extrapolation, data.action_blend_type, data.action_influence = extrapolation, kind, influence
     body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)
@@ -315,11 +321,7 @@ def test_value_of_action_above_strips(scene, extrapolation, kind, influence):
 @pytest.mark.parametrize("extrapolation", EXTRAPOLATIONS)
 def test_value_of_blending_strips(scene, extrapolation, kind, influence):
     """A strip is blended onto the track below by its kind, its keyed influence, and as it fades in and out."""
-    body = make_character()[0]
-    key_both(body, scene, 0.2, 0.4)
-    for owner in (body, scene):
-        lay_in_track(owner, 3)
-    key_both(body, scene, 0.6, 0.3, (1, 9))
+    body = make_keyed_above_track(scene, (1, 9))
     strips = [lay_in_track(owner, 8, blend_type=kind, extrapolation=extrapolation) for owner in (body, scene)]
     body.thew.softness, scene.gravity = 0.75, (0.0, 0.0, -4.0)
     for strip in strips:

@@ -114,7 +114,7 @@ def test_add_refuses_edit_mode(character):
 
 
 def test_edited_armature_is_refused(fleshed_character):
-    """While its armature is edited a character stands still: nothing is added, simulated, baked or exported of it."""
+    """A character stands still while its armature is edited: nothing of it is added, simulated or baked."""
     body, rig = fleshed_character
     moving = play(body, range(1, 21))
     activate(rig)

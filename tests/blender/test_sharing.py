@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests share: lattices and bodies of the same keys, the first of each in a test, and nothing that was edited."""
+"""Lattices and bodies that tests share: those of the same keys, the first of each in a test, and nothing that was edited."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_edit_modes_show_plain_skin(scene, window, mode):
 
 
 def test_edit_mode_of_armature_reads_nothing(scene, window):
-    """While the armature is edited no pose is read, whatever is set; after it the flesh moves with what was set."""
+    """No pose is read while the armature is edited, whatever is set; after it the flesh moves with what was set."""
     body, rig, _ = window
     scene.frame_set(4)
     activate(rig)

@@ -169,7 +169,7 @@ def test_windows_fault_named():
 
 @pytest.mark.parametrize("name", modules.PROCESSORS)
 def test_module_of_other_system_refused(name):
-    """What is no module at all, and a module of another system, is refused for each platform."""
+    """A file that is no module, and a module of another system, are refused for each platform."""
     other = (PROGRAMS / "t64.exe").read_bytes() if not name.startswith("windows") else mach_o()
     for data in (b"", b"of another", other, other[:100]):
         assert modules.faults(data, name) == [f"it is no library of {name.partition('-')[0]}."]

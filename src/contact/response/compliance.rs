@@ -12,7 +12,7 @@ pub(crate) trait FlexibleBody {
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
 }
 
-/// Largest number of nodes whose columns are computed together. A solve holds four copies of them, of 72 bytes a node and free node each; of 64 nodes these
+/// Largest number of nodes whose columns are computed together. A solve holds two copies of them, of 72 bytes a node and free node each; of 64 nodes these
 /// are the largest memory of a body in contact, and no faster.
 const NODES_AT_ONCE: usize = 16;
 
