@@ -11,6 +11,7 @@ import ast
 import importlib.util
 import json
 import re
+import runpy
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +27,13 @@ OPERATOR, MESSAGE = "Operator", "Message"
 SHOWN_WORDS = {"text", "heading", "placeholder", "title", "confirm_text"}
 OPERATOR_BUTTONS = {"operator", "operator_menu_enum", "operator_enum"}
 #: Modules whose sentences are for a terminal or a saved file, not for Blender's window.
-NOT_SHOWN = {"cli.py", "operators/command_words.py", "operators/command_reports.py", "logic/states.py"}
+NOT_SHOWN = {
+    "cli.py",
+    "operators/command_words.py",
+    "operators/command_reports.py",
+    "logic/states.py",
+    "logic/stage_words.py",
+}
 #: Parts of messages that the sources join from pieces shorter than those that are collected.
 JOINED = (
     "frame {0}",
@@ -52,6 +59,7 @@ JOINED += (
     "no frame",
     "the selection",
 )
+JOINED += ("the belly", "the chest", "the buttocks", "the tail", "the cheeks", "the jowls", "the ears", "themselves")
 JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
 JOINED += ("on", "off")
 #: Wings whose fixed sentences are documentation of the data.
@@ -215,11 +223,20 @@ def source_texts(folder: Path = ADDON) -> Iterator[Text]:
             yield from file_texts(ast.parse(path.read_text(encoding="utf-8")), place)
 
 
+def stage_words() -> dict[str, str]:
+    """Returns the artist's words for stages of the core."""
+    module = runpy.run_path(str(ADDON / "logic" / "stage_words.py"))
+    return module["STAGE_WORDS"]
+
+
 def native_stages(folder: Path = ROOT / "src") -> Iterator[Text]:
-    """Returns the stages that the core reports while it works, which progress bars show."""
+    """Returns the stages that the core reports while it works, as progress bars show them."""
+    words = stage_words()
     for path in sorted(set(folder.rglob("*.rs")) - set(folder.rglob("tests/**/*.rs"))):
         for stage in NATIVE_STAGE.findall(path.read_text(encoding="utf-8")):
-            yield Text(MESSAGE, stage, "message", f"src/{path.relative_to(folder).as_posix()}")
+            told = words.get(stage, stage)
+            if told:
+                yield Text(MESSAGE, told, "message", f"src/{path.relative_to(folder).as_posix()}")
 
 
 def native_notes(folder: Path = ROOT / "src") -> Iterator[Text]:

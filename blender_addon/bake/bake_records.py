@@ -42,9 +42,9 @@ def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: li
             "new bake a name of its own in Bake As…"
         )
     if kept and bake.space != request.space and not hasattr(target, "space"):
-        space = "rest space" if bake.space == "REST" else "posed space"
+        space = "Flesh Alone" if bake.space == "REST" else "Flesh and Bones"
         raise Refusal(
-            f"The bake “{bake.name}” of {describe(obj)} is in {space} and keeps {clip_words(kept)}: bake in {space} too, bake all "
+            f"The bake “{bake.name}” of {describe(obj)} has Keys Hold at {space} and keeps {clip_words(kept)}: set it to {space} too, bake all "
             "of its clips, or give the new bake a name of its own"
         )
 

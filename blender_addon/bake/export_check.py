@@ -118,7 +118,8 @@ def cache_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Tra
             f"{describe(obj)} plays a vertex texture, and {settings.format} holds its plain skin: that is right for an engine that plays the "
             "texture, and for others bake keys"
         )
-        yield Trap("texture", obj, text, level=NOTICE)
+        remedy = keys_remedy(obj) if keyed_bake(obj) is not None or obj.thew.made.flesh or obj.thew.made.rides else ""
+        yield Trap("texture", obj, text, remedy, NOTICE)
 
 
 def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:

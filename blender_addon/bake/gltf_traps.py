@@ -161,7 +161,8 @@ def unbaked_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[T
             f"glTF export also writes {names}, with the plain skin: the bake of {describe(obj)} has "
             f"{plural(len(baked), 'action')}; bake All Actions to give each its flesh"
         )
-        yield Trap("unbaked", obj, text, level=NOTICE)
+        has_flesh = obj.thew.made.flesh or obj.thew.made.rides
+        yield Trap("unbaked", obj, text, "Bake All Actions" if has_flesh else "", NOTICE)
 
 
 def written_actions(armature: bpy.types.Object, settings: ExportSettings) -> list[bpy.types.Action]:

@@ -94,6 +94,14 @@ def bake_compressed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: b
     return [*result.details, result.message(obj)]
 
 
+def bake_all_actions(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Bakes every action of the armature into the present bake, in its form."""
+    bake = saved_bakes.playing(obj)
+    form = remaking.form_of(bake) | ({"anew": True} if bakes.moves_bones(bake) else {})
+    result = yield from baking.bake(obj, scene, view_layer, target_key=bake.kind, clips="ALL", **form)
+    return [*result.details, result.message(obj)]
+
+
 def replace_frame_keys(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
     """Bakes all clips of the present bake as Compressed Keys if it holds a key a frame, and removes all bakes that do."""
     said = []
@@ -111,7 +119,7 @@ def finish(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
 
 
 def bake_posed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
-    """Bakes all clips of the present bake anew in posed space, and finishes it."""
+    """Bakes all clips of the present bake anew, flesh and bones, and finishes it."""
     bake, changes = saved_bakes.playing(obj), {"space": "POSED", "replace": True}
     if bakes.moves_bones(bake):  # shape keys hold what bones cannot
         changes |= {"kind": targets.TARGETS[0].key, "name": ""}
@@ -216,6 +224,8 @@ def bring_armature(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -
 REMEDIES: dict[str, Remedy] = {
     "live": show_or_bake,
     "cache": replace_cache,
+    "texture": replace_cache,
+    "unbaked": bake_all_actions,
     "gltf_targets": bake_compressed,
     "many_keys": replace_frame_keys,
     "posed_skin": finish,
@@ -237,6 +247,8 @@ REMEDIES: dict[str, Remedy] = {
 #: What the remedies do, for tooltips.
 DESCRIPTIONS = {
     "live": "Let the baked keys play instead of the live flesh; bake it where there is no bake",
+    "unbaked": "Bake every action of the armature into this bake, in its form",
+    "texture": "Let shape keys play, for engines that do not play the texture: those of another bake, or new Compressed Keys of the same clips",
     "cache": "Let shape keys play, which exporters hold: those of another bake, or new Compressed Keys of the same clips",
     "gltf_targets": "Bake the same clips within 2 mm: a few keys for all frames. The present bake stays in the list, muted",
     "many_keys": "Bake the same clips within 2 mm, a few keys for all frames, and remove the bakes of a key a frame",

@@ -47,7 +47,7 @@ def keys(
             worst = int(misses.argmax())
             return key.astype(np.float32), Miss(float(misses[worst]), frame, worst)
 
-        made = yield from poses.play_frames(scene, frames, solve_frame, "Into rest space, frame")
+        made = yield from poses.play_frames(scene, frames, solve_frame, "Working out the keys of frame")
     return np.stack([key for key, _ in made]), max((miss for _, miss in made), key=lambda miss: miss.distance)
 
 

@@ -28,7 +28,7 @@ from .traps import (
 #: Smallest weight of a bone that exporters write.
 MIN_WEIGHT = 1e-4
 #: Label of the button that writes the skin's motion into the keys.
-POSED_BAKE = "Bake Posed and Finish"
+POSED_BAKE = "Bake Flesh and Bones, and Finish"
 
 
 def traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
@@ -40,8 +40,8 @@ def traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
     holders = skin_holders(obj)
     if holders and settings.format != "USD":  # it leaves out modifiers that are switched off
         text = (
-            f"The bake of {describe(obj)} is in posed space and {join_words(holders)} would deform it once more in every exported "
-            "file: press Finish Bake, or bake in rest space"
+            f"The bake of {describe(obj)} holds flesh and bones, and {join_words(holders)} would bend it once more in every exported "
+            "file: press Finish Bake, or set Keys Hold to Flesh Alone and bake"
         )
         yield Trap("posed_skin", obj, text, "Finish Bake")
 
@@ -85,26 +85,27 @@ def lost_skinning(obj: bpy.types.Object) -> Iterator[tuple[str, str]]:
     if len(armatures) > 1:
         yield (
             "armatures",
-            f"{name} has {len(armatures)} Armature modifiers, and files hold only one skin: bake in posed space and press Finish Bake",
+            f"{name} has {len(armatures)} Armature modifiers, and files hold only one: set Keys Hold to Flesh and Bones, bake, and press Finish Bake",
         )
     if any(modifier.use_deform_preserve_volume and modifier.show_viewport for modifier in armatures):
         yield (
             "preserve_volume",
-            f"The armature of {name} preserves volume, which no file stores, so joints of the exported skin bend differently: bake "
-            "in posed space and press Finish Bake",
+            f"The armature of {name} preserves volume, which no file stores, so joints of the exported skin bend differently: "
+            "set Keys Hold to Flesh and Bones, bake, and press Finish Bake",
         )
     bendy = next((bone.name for bone in deforming_bones(obj) if bone.bbone_segments > 1), "")
     if bendy:
         yield (
             "bendy_bones",
-            f"The bone “{bendy}” of {name} bends within itself, and files hold straight bones: bake in posed space and press Finish Bake",
+            f"The bone “{bendy}” of {name} bends within itself, and files hold straight bones: "
+            "set Keys Hold to Flesh and Bones, bake, and press Finish Bake",
         )
     masked = next((modifier for modifier in armatures if modifier.vertex_group), None)
     if masked is not None:
         yield (
             "skin_mask",
-            f"The modifier “{masked.name}” of {name} is limited to the vertex group “{masked.vertex_group}”, which no file stores: bake "
-            "in posed space and press Finish Bake",
+            f"The modifier “{masked.name}” of {name} is limited to the vertex group “{masked.vertex_group}”, which no file stores: "
+            "set Keys Hold to Flesh and Bones, bake, and press Finish Bake",
         )
 
 

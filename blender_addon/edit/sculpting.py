@@ -167,9 +167,7 @@ def add_driven(stand: PosedCharacter, native: Any, bone: str | None, view_layer,
     report, unit = native.report, stand.flesh.place.metres_per_unit
     start, left, bound = (length(value / unit) for value in (report.start, report.left, report.bound))
     by = f" “{driver}” drives it." if driver else ""
-    return (
-        f"“{rig.name}” brings the skin from {start} to {left} of {of}; detail of {bound} is finer than the lattice.{by}"
-    )
+    return f"“{rig.name}” brings the skin from {start} to {left} of {of}; the last {bound} are finer than Detail can shape.{by}"
 
 
 def drive(stand: PosedCharacter, rig: ThewRig, bone: str) -> str:

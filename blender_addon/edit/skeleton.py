@@ -49,6 +49,40 @@ def keep(context: bpy.types.Context, obj: bpy.types.Object, clicks: SkeletonClic
         raise
 
 
+def bind(
+    context: bpy.types.Context, obj: bpy.types.Object | None, mesh: str, armature: str
+) -> tuple[bpy.types.Object, int, bpy.types.Object]:
+    """Lets an armature move a mesh; returns it, the number of vertices with weights by distance, and the mesh.
+
+    `obj`: the active object. `mesh`, `armature`: names, or "" for the likely one.
+    """
+    scene = context.scene
+    bones = obj if obj is not None and obj.type == "ARMATURE" else None
+    if mesh:
+        obj = scene.objects.get(mesh)
+    elif bones is not None:
+        obj = binding.likely_mesh(bones, scene)
+    if obj is None or obj.type != "MESH":
+        raise Refusal(f"There is no mesh {f'“{mesh}” ' if mesh else ''}to bind: select the mesh that needs bones")
+    check_editable(obj)
+    if armature_of(obj) is not None:
+        raise Refusal(f"{describe(obj)} has bones already: press Add Flesh")
+    if armature:
+        bones = scene.objects.get(armature)
+    elif bones is None:
+        bones = binding.likely_armature(obj, scene)
+    if bones is None or bones.type != "ARMATURE" or not len(bones.data.bones):
+        raise Refusal(
+            f"There are no bones {f'“{armature}” ' if armature else ''}for {describe(obj)}: press Suggest Bones, or select an armature too"
+        )
+    for each in (obj, bones):
+        if each.mode != "OBJECT":
+            raise Refusal(f"{describe(each)} is being edited: leave the mode first")
+        if not each.visible_get():
+            raise Refusal(f"{describe(each)} is hidden: show it first")
+    return bones, binding.bind(context, obj, bones), obj
+
+
 def symmetrize(context: bpy.types.Context, obj: bpy.types.Object, direction: str) -> tuple[int, int]:
     """Mirrors the bones of one side to the other, about the armature's own X, and weighs the mesh anew.
 

@@ -230,7 +230,7 @@ def enclose(new: BuildStages) -> Task:
         return surface, skeleton, lattice, defects, [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
-        "Building the lattice", make_lattice, 0.0, 0.5
+        "Filling the body with flesh", make_lattice, 0.0, 0.5
     )
 
 
@@ -297,7 +297,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
 
     former = flesh.automatic if new.lattice_key == flesh.lattice_key else None
     if new.automatic_key != flesh.automatic_key:
-        new.automatic = yield Work("Assembling the body", make_bodies, 0.5, 0.55)
+        new.automatic = yield Work("Tying flesh to bones and skin", make_bodies, 0.5, 0.55)
     former = new.automatic
     if new.flesh_key != flesh.flesh_key:
         new.reference = new.automatic
@@ -306,7 +306,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
             soft = painted.softness(np.asarray(new.automatic.flesh))
             maps = {"flesh": soft, "stiffness": painted.factors(), "twist": twists or None}
             new.reference = yield Work(
-                "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
+                "Tying flesh to bones and skin", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
             )
     if new.body_key == flesh.body_key:
         return
@@ -315,7 +315,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         young = new.young(build_settings.softness, build_settings.young)
         return new.reference.with_young(young), young / new.reference.material.young
 
-    new.body, new.stiffness = yield Work("Assembling the body", soften, 0.58, 0.6)
+    new.body, new.stiffness = yield Work("Setting the softness", soften, 0.58, 0.6)
 
 
 def place_rigs(flesh: Flesh, new: BuildStages) -> Task:

@@ -172,7 +172,15 @@ def clip_contacts(built: Any, clip: Any, collided: list[Thing] | None = None, ow
         built.build_settings.method == SURFACE_METHOD,
         own,
         may_stiffen(built),
+        region_shares(built),
     )
+
+
+def region_shares(built: Any) -> dict[str, np.ndarray]:
+    """Returns how much each vertex of the skin belongs to the regions of flesh that the automatic map knows, by their names."""
+    if built.automatic is None:
+        return {}
+    return {name: np.asarray(share) for name, (_, share) in built.automatic.parts().items()}
 
 
 def problems(built: Any) -> list[str]:

@@ -218,7 +218,7 @@ def flesh_section(obj: bpy.types.Object, flesh: Any, stiff: str = "") -> Section
     found.add("Edits", f"{flesh.touches} of the mesh, {flesh.curve_edits} of curves")
     if flesh.lattice is not None and flesh.place is not None:
         found.add(
-            "Real height, scale",
+            "Real size, scale",
             f"{number_text(flesh.build_settings.height)} m, {number_text(flesh.place.metres_per_unit)} m a unit",
         )
         found.add(

@@ -247,11 +247,15 @@ def note(obj, flesh) -> None:
 
 def still_notes(obj, flesh) -> list[str]:
     """Returns the note that the bones stand still for most of the frames, as where a scene is longer than its action."""
-    if flesh.motion is None or flesh.clip is None:
-        return []
-    _, last = live = flesh.build_settings.live
-    frame = flesh.motion.still_frame(*live)
-    return [] if frame is None else [still_text(frame, last, obj.thew.use_scene_range)]
+    frame = still_frame(flesh)
+    return [] if frame is None else [still_text(frame, flesh.build_settings.live[1], obj.thew.use_scene_range)]
+
+
+def still_frame(flesh) -> int | None:
+    """Returns the frame from which the bones stand still for most of the frames of a clip; None where they do not."""
+    if flesh is None or flesh.motion is None or flesh.clip is None:
+        return None
+    return flesh.motion.still_frame(*flesh.build_settings.live)
 
 
 def refuse(obj, flesh, error: BaseException) -> None:

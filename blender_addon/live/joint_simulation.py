@@ -158,7 +158,7 @@ def check_scales(mine: Member, members: list[Member]) -> None:
             height = own * other.bind_pose.longest_side
             raise Refusal(
                 f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} "
-                f"metres per unit of the scene. Set Real Height of {other.name} to {height:.4g} metres, or switch "
+                f"metres per unit of the scene. Set Real Size of {other.name} to {height:.4g} metres, or switch "
                 "Other Flesh off"
             )
 

@@ -198,7 +198,7 @@ def adopt(subject: reading.Subject, scene, view_layer, start: int, end: int, cli
     new.place = building.body_place(character, bind_pose, build_settings)
     if abs(new.place.metres_per_unit - note.scale) > 1e-6 * abs(note.scale):
         raise Refusal(
-            f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
+            f"{describe(obj)} has another Real Size than {name} was exported with: export it and simulate it again"
         )
     reader = poses.read_motion(
         subject, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +49,59 @@ class Thing:
     gap: float = 0.0  # gap kept in addition to the thickness of the flesh, metres
 
 
+#: Regions of flesh that the automatic map knows, in words of a sentence, and those that stand in the plural.
+REGIONS = {
+    "belly": "the belly",
+    "chest": "the chest",
+    "buttocks": "the buttocks",
+    "tail": "the tail",
+    "cheeks": "the cheeks",
+    "jowls": "the jowls",
+    "ears": "the ears",
+}
+PLURAL_REGIONS = frozenset({"buttocks", "cheeks", "jowls", "ears"})
+
+#: Share of a vertex from which it counts as of a region.
+MIN_REGION_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region of flesh, with the bone that carries most of it."""
+
+    name: str
+    bone: int  # the number of bones where none carries it
+
+    def text(self, bones: Sequence[str]) -> str:
+        """Returns the region in words, with its bone: “the belly (“Spine”)”."""
+        bone = f" (“{bones[self.bone]}”)" if self.bone < len(bones) else ""
+        return f"{REGIONS.get(self.name, self.name)}{bone}"
+
+
+def with_regions(
+    part: np.ndarray, bone_count: int, shares: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, tuple[Region, ...]]:
+    """Returns the part of each vertex [n], that of a bone replaced by the region that it belongs to, and the regions.
+
+    Of several regions a vertex belongs to that with the largest share.
+    """
+    fitting = {name: np.asarray(share) for name, share in shares.items() if len(share) == len(part)}
+    if not fitting:
+        return part, ()
+    table = np.stack(list(fitting.values()))
+    most = np.where(table.max(axis=0) > MIN_REGION_SHARE, table.argmax(axis=0), -1)
+    regions = tuple(
+        Region(name, int(np.bincount(part[most == k], minlength=bone_count + 1).argmax()))
+        for k, name in enumerate(fitting)
+    )
+    return np.where(most >= 0, bone_count + 1 + most, part), regions
+
+
 @dataclass(frozen=True)
 class ContactPair:
-    """Two parts that touch, by number: the bones with the largest weights there, or a bone and a thing."""
+    """Two parts that touch, by number: regions of flesh, or the bones with the largest weights there, or one of these and a thing."""
 
-    parts: tuple[int, int]
+    parts: tuple[int, int]  # below the number of bones: a bone; above it: a region
     frames: tuple[int, ...]
     force: float  # N, sum over all frames
 
@@ -120,6 +168,17 @@ class ClipContacts:
     buried: tuple[BuriedBones, ...] = ()  # bones that lie in something
     folded: tuple[int, ...] = ()  # frames in which folds of the skin itself were parted
     may_stiffen: bool = False  # more Elastic Joints would part more of the skin's folds
+    regions: tuple[Region, ...] = ()
+
+    def name(self, part: int) -> str:
+        """Returns a part in words: its region of flesh with the bone there, or the bone; "" for skin that has neither."""
+        if part < len(self.bones):
+            return f"“{self.bones[part]}”"
+        return "" if part == len(self.bones) else self.regions[part - len(self.bones) - 1].text(self.bones)
+
+    def is_several(self, part: int) -> bool:
+        """Returns whether the words for a part stand in the plural."""
+        return part > len(self.bones) and self.regions[part - len(self.bones) - 1].name in PLURAL_REGIONS
 
     @staticmethod
     def from_clip(
@@ -134,14 +193,16 @@ class ClipContacts:
         parted: bool = False,
         body: int = 0,
         may_stiffen: bool = False,
+        shares: Mapping[str, np.ndarray] | None = None,
     ) -> ClipContacts:
         """Gathers the contacts of a clip that shows `frames`.
 
         Weights [n, b] assign vertices to bones; `thickness` is the gap between skins, metres; `parted`: on the surface alone,
         without forces; `may_stiffen`: its joints could be more elastic. `body`: its index among the bodies of the clip's scene; the
-        others are the `things`, in order.
+        others are the `things`, in order. `shares`: how much each vertex [n] belongs to regions of flesh, by their names.
         """
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
+        weighs_most, regions = with_regions(weighs_most, len(bones), shares or {})
         gaps = [thing.gap for thing in things]
         kept = thickness + np.array([*gaps[:body], 0.0, *gaps[body:]])
         own, others, strongest = ContactCollector(size, False, parted), ContactCollector(size, True, parted), 0.0
@@ -156,7 +217,7 @@ class ClipContacts:
             partner = other - (other > body)
             partner[mine] = weighs_most[np.asarray(contacts.other_vertices)[mine]]
             both = np.stack([part, partner], axis=1)
-            known = (both < len(bones)).all(axis=1)
+            known = (both != len(bones)).all(axis=1)
             own.add(frame, both[mine], force[mine], overlaps[mine], known[mine])
             others.add(frame, both[~mine], force[~mine], overlaps[~mine], np.ones((~mine).sum(), dtype=bool))
         held = tuple(frame for index, frame in enumerate(frames) if held_cell_count(clip, index))
@@ -166,7 +227,7 @@ class ClipContacts:
         )
         return ClipContacts(
             size, tuple(bones), tuple(things), met, others.summary(), strongest, held,
-            find_buried(clip, frames, body), folded, may_stiffen,
+            find_buried(clip, frames, body), folded, may_stiffen, regions,
         )  # fmt: skip
 
 
@@ -181,29 +242,31 @@ def self_contact_phrases(touching: ClipContacts, known: str) -> list[str]:
     """Returns phrases on parts that touch each other, with their frames unless these are `known`."""
     partners: dict[tuple[int, str], list[int]] = {}  # by part and the words for the frames
     for pair in touching.itself.pairs[:MAX_NAMED_PAIRS]:
-        one, other = pair.parts
+        one, other = sorted(pair.parts, key=lambda part: part <= len(touching.bones))  # regions first
         when = spans(pair.frames)
         if (other, when) in partners and (one, when) not in partners:
             one, other = other, one
         partners.setdefault((one, when), []).append(other)
-    names = touching.bones
-    return [
-        f"“{names[one]}” touches {join_words(['itself' if other == one else f'“{names[other]}”' for other in others])}"
-        f"{f' in {when}' if when != known else ''}"
-        for (one, when), others in partners.items()
-    ]
+    said = []
+    for (one, when), others in partners.items():
+        verb, own = ("touch", "themselves") if touching.is_several(one) else ("touches", "itself")
+        told = join_words([own if other == one else touching.name(other) for other in others])
+        at = f" in {when}" if when != known else ""
+        said.append(f"{touching.name(one)} {verb} {told}{at}")
+    return said
 
 
 def thing_contact_phrases(touching: ClipContacts) -> list[str]:
     """Returns phrases on parts that touch things, with their frames."""
-    parts: dict[tuple[str, str], list[str]] = {}  # by thing and the words for the frames
+    parts: dict[
+        tuple[str, str], dict[str, bool]
+    ] = {}  # names, and whether several; by thing and the words for the frames
     for pair in touching.others.pairs[:MAX_NAMED_PAIRS]:
         bone, thing = pair.parts
-        name = f"“{touching.bones[bone]}”" if bone < len(touching.bones) else "skin that no bone carries"
-        names = parts.setdefault((touching.things[thing].name, spans(pair.frames)), [])
-        names += [] if name in names else [name]
+        names = parts.setdefault((touching.things[thing].name, spans(pair.frames)), {})
+        names[touching.name(bone) or "skin that no bone carries"] = touching.is_several(bone)
     return [
-        f"{join_words(names)} {'touches' if len(names) == 1 else 'touch'} {thing} in {when}"
+        f"{join_words(list(names))} {'touches' if list(names.values()) == [False] else 'touch'} {thing} in {when}"
         for (thing, when), names in parts.items()
     ]
 

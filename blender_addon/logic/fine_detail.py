@@ -63,7 +63,7 @@ def refusal(cells: Sequence[Sequence[int]], levels: int, steps: float = 1.0) -> 
         cost = f"{frame_seconds(cells, levels, steps) / 60.0:.0f} minutes a frame"
     fitting = max((level for level in range(levels) if fits(level)), default=0)
     return (
-        f"Fine Detail {levels} would take about {cost} in {plural(len(cells), 'cell')} of the lattice: "
+        f"Fine Detail {levels} would take about {cost} in {plural(len(cells), 'block')} of flesh: "
         f"set it to {fitting}, or lower Detail"
     )
 
@@ -95,10 +95,10 @@ def function_notes(flesh: Any) -> list[str]:
     if flesh.body is None or flesh.body.basis_levels == 0:
         return []
     count, coarse = flesh.body.node_count, len(flesh.lattice.vertices)
-    text = f"Fine Detail {flesh.body.basis_levels} adds {plural(count - coarse, 'finer function')} to the lattice's {coarse}"
+    text = f"Fine Detail {flesh.body.basis_levels} lets {plural(count - coarse, 'more point')} of the flesh move by themselves, beside {coarse} of Detail"
     if flesh.clip is not None and flesh.clip.settings.adapt != "none":
         active = np.asarray(flesh.clip.active_functions) - coarse
-        text += f"; from frame to frame {active.min()} to {active.max()} of them act"
+        text += f"; Adaptive moves {active.min()} to {active.max()} of them in a frame"
     seconds = frame_seconds(flesh.lattice.cells, flesh.body.basis_levels, flesh.build_settings.steps)
     if seconds >= LONG_FRAME:
         text += f"; with all of them a frame takes about {seconds:.1g} s"

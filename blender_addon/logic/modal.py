@@ -23,7 +23,7 @@ def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
     freedom = 3 * (body.node_count - len(body.held_vertices))
     if freedom < 1:
         raise Refusal(
-            "This flesh has no vibration modes, because bones hold all of its lattice: raise Detail, or use another method"
+            "This flesh has no vibration modes, because bones hold all of it: raise Detail, or use another method"
         )
     return thew.modes(body, min(count, freedom), progress=progress)
 

@@ -74,8 +74,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes, size = [], []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
-        mirrored = " It is symmetric." if flesh.lattice.mirror_plane is not None else ""
-        size.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.{mirrored}")
+        mirrored = " Left and right mirror each other." if flesh.lattice.mirror_plane is not None else ""
+        size.append(f"The flesh is computed in {plural(cells, 'block')} with {plural(vertices, 'corner')}.{mirrored}")
         size += [sentence(note) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
@@ -91,7 +91,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
             notes.append("If this is not a loop, set Start of Motion to Run-in or Settled in the foldout Look.")
     if flesh.inverted_count:
         notes.append(
-            f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "
+            f"The motion turns at worst {plural(flesh.inverted_count, 'block')} of flesh over; what is shown stays near the skin "
             f"there. {'Pins that pull it less help' if flesh.pin_gaps.names else 'Firmer flesh helps'}."
         )
     if flesh.modal:
@@ -107,7 +107,7 @@ def lattice_defects(violations: Sequence[str]) -> list[str]:
     """Returns a sentence on a lattice of Thew's own that breaks conditions of the core: numbers of its cells say nothing to an artist."""
     if not violations:
         return []
-    return [f"The lattice does not fit the body in {plural(len(violations), 'place')}: raise Detail"]
+    return [f"The flesh does not fit the body in {plural(len(violations), 'place')}: raise Detail"]
 
 
 def modal_notes(flesh: Any, preview: int) -> list[str]:
@@ -115,7 +115,7 @@ def modal_notes(flesh: Any, preview: int) -> list[str]:
     notes, count = [], len(flesh.modes)
     if count < flesh.build_settings.modes:
         notes.append(
-            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.build_settings.modes}: more Detail allows more."
+            f"The flesh has {plural(count, 'vibration mode')} only, not {flesh.build_settings.modes}: more Detail allows more."
         )
     warnings = list(dict.fromkeys(flesh.clip.warnings)) if flesh.clip is not None else []
     if warnings:

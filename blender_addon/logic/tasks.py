@@ -20,6 +20,7 @@ from typing import Any
 
 from . import session_log
 from .errors import Cancelled
+from .stage_words import stage_text
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def titled_call(step: Work, title: str) -> Callable[[Callable[[float, str], bool
     """Returns the call of a step, which puts a title before the stages that it reports."""
 
     def call(progress: Callable[[float, str], bool]) -> Any:
-        return step.call(lambda fraction, stage: progress(fraction, f"{title}: {stage or step.text}"))
+        return step.call(lambda fraction, stage: progress(fraction, f"{title}: {stage_text(stage, step.text)}"))
 
     return call
 
@@ -139,7 +140,7 @@ def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> 
 
             def report_native(fraction: float, stage: str, step: Work = step) -> bool:
                 nonlocal cancelled
-                cancelled = cancelled or not report(step.whole(fraction), stage or step.text)
+                cancelled = cancelled or not report(step.whole(fraction), stage_text(stage, step.text))
                 return not cancelled
 
             try:
@@ -263,7 +264,7 @@ class Stepper:
 
     def _call(self, step: Work) -> None:
         def report_native(fraction: float, stage: str) -> bool:
-            self._tell(step.whole(fraction), stage or step.text)
+            self._tell(step.whole(fraction), stage_text(stage, step.text))
             return not self._cancelled
 
         try:

@@ -25,7 +25,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
     cells_across: fresh_property(
         IntProperty,
         "Detail",
-        "Length of the character in cells of the control lattice",
+        "Number of blocks of flesh along the character",
         default=12,
         min=3,
         max=MAX_CELLS,

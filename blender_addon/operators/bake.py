@@ -25,7 +25,7 @@ def tolerance_property():
     return fresh_property(
         FloatProperty,
         "Error (mm)",
-        "Largest distance of any vertex in any frame from the flesh, in millimetres on the character's real height; for Compressed Keys",
+        "Largest distance of any vertex in any frame from the flesh, in millimetres on the character's Real Size; for Compressed Keys",
         default=2.0,
         min=0.0,
         max=1e4,
@@ -73,7 +73,7 @@ def rest_error_property(bounded: bool = False):
         FloatProperty,
         "Error at Rest (mm)",
         "Largest distance from the plain skin in these clips while helper bones rest, as they do in actions without a clip and in "
-        "ragdolls, in millimetres on the character's real height. 0 keeps the plain skin in any pose; more lets bones follow the flesh "
+        "ragdolls, in millimetres on the character's Real Size. 0 keeps the plain skin in any pose; more lets bones follow the flesh "
         "better; for Helper Bones",
         default=3.0,
         soft_max=20.0,
@@ -98,8 +98,8 @@ class Bake(Job):
     )
     space: fresh_property(
         EnumProperty,
-        "Space",
-        "Space in which the keys act; if unset, as in the object's settings",
+        "Keys Hold",
+        "Motion that the keys hold; if unset, as in the object's settings",
         items=BAKE_SPACES,
         default="REST",
     )

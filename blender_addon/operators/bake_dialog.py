@@ -270,13 +270,14 @@ def folder_refusal(folder: str | None) -> str:
 
 
 def scale_lines(obj: bpy.types.Object, millimetres: float) -> list[str]:
-    """Returns the line on an error of a character that has another height in the scene than in reality."""
+    """Returns the line on an error of a character that has another size in the scene than in reality."""
     if millimetres <= 0.0 or not units.is_scaled(obj):
         return []
     body = obj.thew.body if obj.thew.made.rides and obj.thew.body is not None else obj
-    scaled = units.scene_scale(obj) * millimetres
+    scale = units.scene_scale(obj)
     return [
-        f"{significant(millimetres, 3)} mm on the real height of {significant(body.thew.height(), 3)} m: {significant(scaled, 3)} mm in this scene"
+        f"The scene shows the character {significant(scale, 3)} times as large as its Real Size of {significant(body.thew.height(), 3)} m: "
+        f"there an error of {significant(millimetres, 3)} mm looks like {significant(scale * millimetres, 3)} mm"
     ]
 
 

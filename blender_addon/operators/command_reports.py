@@ -49,7 +49,7 @@ def keyframed_line(obj, baked: BakeResult, seconds: float) -> MeshReport:
     """Returns the report on a baked motion through shape keys."""
     motion = keyframed.register.state_of(obj).motion
     text = (
-        f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
+        f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys of flesh alone, "
         f"{seconds:.1f} s"
     )
     return MeshReport(obj.name, text, True, list(motion.notes), seconds, frames=len(baked.names))
@@ -112,7 +112,7 @@ def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) 
     """Returns the report on a body or a rider that was baked; `flesh`: the live flesh, with the clip of the scene's range."""
     clips = f" of {plural(len(baked.clips), 'clip')}" if baked.clips else ""
     bake = saved_bakes.named(obj, baked.bake)
-    what = f"{len(baked.names)} keys{clips} in {baked.space.lower()} space"
+    what = f"{len(baked.names)} keys{clips} of {'flesh alone' if baked.space == 'REST' else 'flesh and bones'}"
     if bakes.moves_bones(bake):
         what = f"{bakes.describe_bake(obj, bake)}{clips}"
     counted = sum(clip.end - clip.start + 1 for clip in bake.clips) if bake is not None else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh maps: painting them, patches by body part, the automatic map. Also the guess of the character's height."""
+"""Flesh maps: painting them, patches by body part, the automatic map. Also the guess of the character's size."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ class THEW_OT_flesh_preset(QuickJob, bpy.types.Operator):
     def edit(self, context, obj):
         updates.stop_update()
         where = softening.soften(context, obj, self.part, self.size, self.amount)
-        return f"{PARTS[self.part].label}: {where}."
+        if self.part == "WHOLE":
+            return f"The map Flesh is now the automatic one times {self.amount:.2g}, everywhere."
+        return f"{PARTS[self.part].label} is now {self.amount:.2g} in the map Flesh, 1 being softest; found {where}."
 
 
 class THEW_OT_make_rigid(QuickJob, bpy.types.Operator):
@@ -173,8 +175,8 @@ class THEW_OT_explain_stiffness(QuickJob, bpy.types.Operator):
 
 
 class THEW_OT_guess_height(QuickJob, bpy.types.Operator):
-    bl_label = "Guess the Height"
-    bl_description = "Use the real height that Thew guesses from the size in the file"
+    bl_label = "Guess the Size"
+    bl_description = "Use the real size that Thew guesses from the file: its units, its proportions and its names"
 
     def edit(self, _context, obj):
         jobs.check_flesh(obj)

@@ -154,14 +154,13 @@ class THEW_OT_limb_carry(QuickJob, bpy.types.Operator):
 
 class THEW_OT_suggest_bones(QuickJob, bpy.types.Operator):
     bl_label = "Suggest Bones"
-    bl_description = (
-        "Create an armature along the middles of limbs and trunk of a mesh without bones. Review it, then parent the "
-        "mesh to it with automatic weights"
-    )
+    bl_description = "Create an armature along the middles of limbs and trunk of a mesh without bones. Look it over, then bind the mesh to it"
 
     def edit(self, context, obj):
         armature = edit.suggest_bones(context, obj)
-        return f"{describe(armature)} has {len(armature.data.bones)} bones: look them over, then parent {describe(obj)} to it."
+        return (
+            f"{describe(armature)} has {len(armature.data.bones)} bones: look them over, then press Bind in the panel."
+        )
 
 
 def other_mesh(context, obj, name: str) -> bpy.types.Object:

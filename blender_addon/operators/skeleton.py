@@ -114,6 +114,26 @@ class THEW_OT_skeleton_click(ModalTool, bpy.types.Operator):
         ]
 
 
+class THEW_OT_bind_bones(QuickJob, bpy.types.Operator):
+    bl_label = "Bind to Bones"
+    bl_description = (
+        "Let an armature move a mesh that has no bones yet: Blender's automatic weights, and weights by distance where these fail. "
+        "Add Flesh can be pressed then"
+    )
+
+    armature: fresh_property(
+        StringProperty,
+        "Armature",
+        "Name of the armature; empty: the selected one, else the one whose bones lie in the mesh",
+    )
+    mesh: fresh_property(
+        StringProperty, "Mesh", "Name of the mesh; empty: the active one, else the one around the active armature"
+    )
+
+    def edit(self, context, obj):
+        return describe_bound(*edit.bind(context, obj, self.mesh, self.armature))
+
+
 class THEW_OT_skeleton_symmetrize(QuickJob, bpy.types.Operator):
     bl_label = "Symmetrize Skeleton"
     bl_description = "Mirror the bones of one side to the other, about the armature's own X, and weigh the mesh anew with automatic weights"

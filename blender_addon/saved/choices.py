@@ -19,7 +19,7 @@ ADAPTATIONS = (
     (
         "RIGS",
         "Rigs",
-        "Finer functions act where and while rigs need them: few for a local shape, whatever else moves, and none without rigs",
+        "Fine Detail is computed where and while rigs need it: in few places for a local shape, whatever else moves, and none without rigs",
     ),
 )
 
@@ -36,7 +36,7 @@ METHODS = (
     (
         "warped",
         "Warped",
-        "Linear flesh that turns with the skeleton, as published: 0.2 to 0.9 of Hyperelastic's time, but it runs away "
+        "Simple springs that turn with the skeleton: 0.2 to 0.9 of Hyperelastic's time, but it runs away "
         "where bones turn fast. For comparison",
         "",
         1,
@@ -44,7 +44,7 @@ METHODS = (
     (
         "blended",
         "Blended",
-        "Linear flesh in the frames of the bones, blended by the skin weights: 0.2 to 0.7 of Hyperelastic's time with few "
+        "Simple springs that turn with each bone, blended by the skin weights: 0.2 to 0.7 of Hyperelastic's time with few "
         "bones, more than it with many. It runs away where bones turn fast. For comparison",
         "",
         4,
@@ -52,8 +52,7 @@ METHODS = (
     (
         "linear",
         "Linear",
-        "Plain linear elasticity about the rest shape: a fifth of Hyperelastic's time, but it swells on large turns. For "
-        "comparison",
+        "Simple springs that do not turn: a fifth of Hyperelastic's time, but it swells on large turns. For comparison",
         "",
         2,
     ),
@@ -94,14 +93,14 @@ ENGINES = (
 BAKE_SPACES = (
     (
         "REST",
-        "Rest Space",
-        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. Recommended",
+        "Flesh Alone",
+        "The keys hold what the flesh adds, and the armature goes on moving the skin: glTF, FBX and game engines get both. Recommended",
     ),
     (
         "POSED",
-        "Posed Space",
-        "The keys hold the whole motion, the armature's too: for programs that read shape keys but no skin. Press "
-        "Finish Bake before an export, or it deforms twice",
+        "Flesh and Bones",
+        "The keys hold the whole motion, the armature's too: for programs that read shape keys but no bones. Press "
+        "Finish Bake before an export, or the armature bends the skin twice",
     ),
 )
 

@@ -22,7 +22,7 @@ class ContactProperties:
     self_contact: setting(
         BoolProperty,
         "Self",
-        "Parts of this character push each other away. When off, flesh is only kept from turning inside out",
+        "Parts of this character push each other away. When off, they pass through each other",
         default=True,
     )
     use_colliders: setting(
@@ -49,7 +49,7 @@ class ContactProperties:
         FloatProperty,
         "Thickness",
         "Distance that skin keeps from what it touches; 0 lets it rest on it. Between skins, more than a tenth of a "
-        "cell makes no difference",
+        "block of Detail makes no difference",
         default=0.0,
         min=0.0,
         max=1000.0,

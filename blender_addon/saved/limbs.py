@@ -53,7 +53,7 @@ class LimbProperties:
     limb_lattice: setting(
         BoolProperty,
         "Lattice from Limbs",
-        "Fill the limbs of the list with cells that follow their handles, joined to the cells of the rest. Limbs "
+        "Fill the limbs of the list with flesh that follows their handles, joined to the rest of the flesh. Limbs "
         "that cannot be filled stay as they are; Details says why",
         default=False,
     )

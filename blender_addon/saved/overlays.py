@@ -12,7 +12,7 @@ class OverlayProperties:
     show_limits: BoolProperty(
         name="Show What Stiffens",
         description="Colour the character by what takes the most of its motion: Rigid, paint, the automatic map, thin flesh, limits, bones "
-        "and cells",
+        "and too little Detail",
         default=False,
         options=set(),
     )

@@ -108,7 +108,7 @@ class ThewSettings(
     cells_across: setting(
         IntProperty,
         "Detail",
-        "Length of the character in cells of the control lattice: more is finer and slower. 12 suits a body, 24 to "
+        "Number of blocks of flesh along the character: more is finer and slower. 12 suits a body, 24 to "
         "48 faces, hands and detailed rigs",
         default=12,
         min=3,
@@ -119,8 +119,8 @@ class ThewSettings(
     levels: setting(
         IntProperty,
         "Fine Detail",
-        "Levels of finer functions inside each cell of the lattice: folds and dents smaller than a cell. 0 has none; the "
-        "first takes about 30 times as long, a second about ten times longer still and ten times as much memory",
+        "Lets flesh fold and dent within the blocks of Detail. 0 does not; 1 takes about 30 times as long, 2 about ten times longer "
+        "still and ten times as much memory",
         default=0,
         min=0,
         max=MAX_LEVELS,
@@ -179,7 +179,7 @@ class ThewSettings(
     )
     real_height: setting(
         FloatProperty,
-        "Real Height in Metres",
+        "Real Size in Metres",
         "Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
         default=0.0,
         min=0.0,
@@ -204,9 +204,9 @@ class ThewSettings(
         default=False,
     )
     height_shown: FloatProperty(
-        name="Real Height",
-        description="Real length of the character's longest side, whatever its size in the file: flesh of an "
-        "elephant swings more slowly than a toy's. 0 lets Thew guess",
+        name="Real Size",
+        description="Real length of the character's longest side, whatever its size in the file: the height of a person, the length of a fox "
+        "from nose to tail. Flesh of an elephant swings more slowly than a toy's. 0 lets Thew guess",
         min=0.0,
         soft_max=30.0,
         precision=3,
@@ -300,7 +300,7 @@ class ThewSettings(
         IntProperty, "End", "Last frame of the motion", default=250, min=FRAME_RANGE[0], max=FRAME_RANGE[1]
     )
     bake_space: EnumProperty(
-        name="Bake Space", description="Space in which baked keys act", items=BAKE_SPACES, default="REST", options=set()
+        name="Keys Hold", description="Motion that baked keys hold", items=BAKE_SPACES, default="REST", options=set()
     )
     motion_start: setting(
         EnumProperty,
@@ -311,8 +311,8 @@ class ThewSettings(
     )
     show_lattice: BoolProperty(
         name="Show Lattice",
-        description="Draw the control lattice, its bone edges in colour. With Fine Detail, points show the functions that act at the frame: "
-        "amber for level 1, red for 2, violet for 3",
+        description="Draw the lattice: the cage of blocks in which the flesh is computed, its edges on bones in colour. With Fine Detail, points "
+        "show where it acts at the frame: amber for 1, red for 2, violet for 3",
         default=False,
     )
     show_twist: BoolProperty(

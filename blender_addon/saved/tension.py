@@ -26,8 +26,8 @@ class TensionProperties:
     store_tension: setting(
         BoolProperty,
         "Tension",
-        "Store how far the flesh stretches (above 0) or compresses (below 0) the skin, as the attribute Tension: materials read it. Keys in "
-        "rest space, vertex textures and USD keep it; keys in posed space, helper bones and point caches do not",
+        "Store how far the flesh stretches (above 0) or compresses (below 0) the skin, as the attribute Tension: materials read it. Keys of "
+        "flesh alone, vertex textures and USD keep it; keys of flesh and bones, helper bones and point caches do not",
         default=False,
         update=call_on_tension,
     )

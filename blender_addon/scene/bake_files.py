@@ -20,6 +20,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..saved import bakes as saved_bakes
+from . import file_states
 
 #: Ending of the folder beside the .blend.
 FOLDER_SUFFIX = ".bakes"
@@ -63,7 +64,7 @@ def size_of(clips: Iterable[saved_bakes.ThewClip], suffixes: Iterable[str] = ())
     total = 0
     for path in dict.fromkeys(paths):
         with suppress(OSError):
-            total += path.stat().st_size
+            total += file_states.status(path).st_size
     return total
 
 
@@ -136,6 +137,7 @@ class NewFiles:
 
     def settle(self) -> None:
         """Moves all files to their places, or none; earlier ones are kept until `finish`."""
+        file_states.forget()
         try:
             for part, path in self.moves:
                 former = part.with_name(f"{part.name}{FORMER_SUFFIX}") if path.exists() else None
@@ -149,6 +151,7 @@ class NewFiles:
 
     def restore(self) -> None:
         """Takes files from their places again, and puts earlier ones back."""
+        file_states.forget()
         for path, former in reversed(self.settled):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -249,6 +252,7 @@ def owned_files(obj: bpy.types.Object, clips: Iterable[saved_bakes.ThewClip]) ->
 
 def remove_files(paths: Iterable[Path]) -> None:
     """Removes files, and the default folder of bakes if nothing is left in it."""
+    file_states.forget()
     for path in paths:
         with suppress(OSError):
             path.unlink(missing_ok=True)

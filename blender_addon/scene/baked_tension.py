@@ -84,7 +84,7 @@ def remark(obj: bpy.types.Object) -> str:
     if not writing.keys_of(obj, bake):
         return ""
     if bake.space == "POSED":
-        return f"the keys of {describe(obj)} are in posed space and store no Tension: bake in rest space"
+        return f"the keys of {describe(obj)} hold flesh and bones and store no Tension: set Keys Hold to Flesh Alone and bake"
     if modifier_of(obj) is None:
         return f"{modifier.no_place_refusal(obj)}; until then its keys store no Tension"
     return ""

@@ -7,7 +7,10 @@ and where its file is gone or has another number of vertices than the mesh, they
 
 from __future__ import annotations
 
+import os
+import stat
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -85,18 +88,19 @@ def is_shown(obj: bpy.types.Object) -> bool:
     return (obj.thew.enabled and obj.thew.made.shows_bake) or key_playing.is_finished(obj)
 
 
-def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
+def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip, look: Callable[[Path], os.stat_result] = Path.stat) -> str:
     """Returns why the file of a clip does not play, without full stop; "" where it does, and for a clip without a file.
 
-    Of a vertex texture it looks for description and image; the number of vertices is that of a point cache.
+    Of a vertex texture it looks for description and image; the number of vertices is that of a point cache. `look` reads the state of a
+    file: panels take `file_states.status`.
     """
     if not clip.file:
         return ""
     path = bake_files.played_path(clip)
     try:
-        status = path.stat()
+        status = look(path)
         if path.suffix not in HEADERS:
-            return "" if any(path.with_suffix(each).is_file() for each in TEXTURES) else GONE
+            return "" if any(is_file(path.with_suffix(each), look) for each in TEXTURES) else GONE
         count = read_vertex_count(path, status.st_mtime_ns, status.st_size)
     except OSError:
         return GONE
@@ -106,6 +110,14 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> str:
     if count == vertices:
         return ""
     return f"{vertices} vertices, {count} in the bake: Bake again, or Show Live"
+
+
+def is_file(path: Path, look: Callable[[Path], os.stat_result]) -> bool:
+    """Returns whether a file is there, by its state as `look` reads it."""
+    try:
+        return stat.S_ISREG(look(path).st_mode)
+    except OSError:
+        return False
 
 
 @lru_cache(maxsize=256)

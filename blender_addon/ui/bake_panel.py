@@ -11,7 +11,7 @@ from ..logic.health import PlayedBake
 from ..logic.sentences import plural, significant
 from ..saved import bakes as saved_bakes
 from ..saved import units
-from ..scene import bake_files, bakes, cache_playing, key_playing, writing
+from ..scene import bake_files, bakes, cache_playing, file_states, key_playing, texture_playing, writing
 from .export_panel import draw_traps
 from .layouts import draw_text
 from .panel_places import draw_range, foldout
@@ -19,6 +19,8 @@ from .panel_places import draw_range, foldout
 #: Sentences on playback where the extension is not installed: of keys, and of files.
 WITHOUT_THEW = "The keys follow the armature's action. Without Thew they stay with the present one: choose another for them too, in the Shape Key Editor"
 FILES_WITHOUT_THEW = "The files follow the armature's action. Without Thew the present clip goes on playing"
+#: The fault of a bake of files while NLA strips play.
+NO_STRIPS = "A bake of files plays no NLA strips, so the plain skin shows: make one action active, or bake shape keys"
 #: The sentence on the vertex groups while helper bones play.
 WEIGHTS_OF_BAKE = "The vertex groups hold the weights of the bake: press Show Live before you paint them"
 
@@ -167,7 +169,7 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     if bake is None or not bakes.describe_bake(obj, bake):
         return
     column, clip = layout.column(align=True), bake.scene_clip
-    space = ", in rest space" if bake.space == "REST" else ", in posed space"
+    space = ", flesh alone" if bake.space == "REST" else ", flesh and bones"
     what, follows = ("Keys", WITHOUT_THEW) if bake.keys else ("Files", FILES_WITHOUT_THEW)
     remark = follows if clip is None else ""
     if bakes.moves_bones(bake):  # while the flesh is live the groups hold the artist's own weights
@@ -190,5 +192,14 @@ def played_bake(obj) -> PlayedBake | None:
     if clip is not None:
         name = "" if clip.is_scene else clip.label
         holds = bake.space == "POSED" or bake.holds
-        return PlayedBake(clip.start, clip.end, name, holds=holds, fault=cache_playing.fault(obj, clip))
-    return PlayedBake(missing=missing.name) if missing is not None else PlayedBake(strips=True)
+        return PlayedBake(
+            clip.start, clip.end, name, holds=holds, fault=cache_playing.fault(obj, clip, file_states.status)
+        )
+    if missing is not None:
+        return PlayedBake(missing=missing.name)
+    return PlayedBake(fault=NO_STRIPS) if plays_one_clip(obj, bake) else PlayedBake(strips=True)
+
+
+def plays_one_clip(obj, bake: saved_bakes.ThewBake) -> bool:
+    """Returns whether a bake plays by a file, of one clip at a time: NLA strips of several leave the plain skin."""
+    return cache_playing.modifier_of(obj, bake) is not None or texture_playing.modifier_of(obj, bake) is not None

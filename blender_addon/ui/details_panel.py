@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..live import riding, whole_character
+from ..languages.translations import translate
+from ..live import jobs, riding, whole_character
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
 from ..logic.health import Health, warnings
@@ -27,7 +28,15 @@ def draw_details(layout, context, obj, width: int) -> None:
     draw_riders(layout, context, obj, width)
     layout.label(text="About the Flesh")
     draw_notes(layout.column(align=True), facts(obj, context, {each.text for each in found}), width)
+    draw_end(layout, context, obj)
     layout.operator("thew.diagnose", icon="COPYDOWN")
+
+
+def draw_end(layout, context, obj) -> None:
+    """Draws the button that ends the frames where the bones come to a stand, as the note above it recommends."""
+    still = jobs.still_frame(fleshes.known_state(obj))
+    if still is not None and still < obj.thew.frames(context.scene)[1]:
+        layout.operator("thew.set_end", text=translate(f"Set End to {still}"), icon="CHECKMARK").frame = still
 
 
 def verdict(obj, frame: float) -> list[Health]:

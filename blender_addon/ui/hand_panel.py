@@ -17,7 +17,11 @@ def draw_lattice(layout, _context, obj, width: int) -> None:
     """Draws which lattice is in use, and the tools that make one by hand. Messages stand below: no row moves under the mouse."""
     settings = obj.thew
     layout.column().prop(settings, "show_lattice")
-    text = "Uses the lattice by hand" if settings.use_hand_lattice else "Thew makes the lattice"
+    text = (
+        "Uses the lattice by hand, the cage of blocks in which the flesh is computed"
+        if settings.use_hand_lattice
+        else "Thew makes the lattice, the cage of blocks in which the flesh is computed"
+    )
     draw_text(layout.column(align=True), text, width, icon="MESH_GRID")
     column = layout.column()  # always drawn: after Use This Lattice another button would lie under the mouse
     column.active = not settings.use_hand_lattice and not (settings.limb_lattice and settings.limbs)

@@ -11,7 +11,7 @@ from ..logic import keyframes
 from ..logic.errors import sentence
 from ..logic.sentences import plural
 from ..saved import keyframed as saved
-from ..scene import keyframe_times
+from ..scene import keyframe_times, writing
 from .bake_panel import draw_bakes, draw_export_cache, draw_keys, draw_remarks, played_bake
 from .layouts import HEALTH_ICONS, buttons, draw_text
 from .panel_places import draw_notes, draw_range, foldout, panels
@@ -42,8 +42,7 @@ class THEW_UL_keyframes(bpy.types.UIList):
 def draw_start(layout, obj, width: int) -> None:
     """Draws the panel of a mesh that has no keyframed flesh yet."""
     layout.operator("thew.keyframed_add", icon="ADD")
-    keys = obj.data.shape_keys
-    count = len(keys.key_blocks) - 1 if keys is not None else 0
+    count = own_key_count(obj)
     text = (
         f"{plural(count, 'shape key')} to move through"
         if count > 0
@@ -176,9 +175,17 @@ def health(obj, known) -> tuple[str, str]:
 
 
 def is_shown(obj) -> bool:
-    """Returns whether a mesh has keyframed flesh, or could have it."""
+    """Returns whether a mesh has keyframed flesh, or could have it: by keys of the artist's, not by those that a bake left."""
     made = obj.thew.made
-    return made.keyframed or (obj.data.shape_keys is not None and not made.flesh and not made.rides)
+    if made.keyframed or obj.data.shape_keys is None or made.flesh or made.rides:
+        return made.keyframed
+    return not writing.baked_keys(obj) or own_key_count(obj) > 0
+
+
+def own_key_count(obj) -> int:
+    """Returns the number of shape keys of a mesh beside its basis and those of bakes."""
+    keys = obj.data.shape_keys
+    return len(keys.key_blocks) - 1 - len(writing.baked_keys(obj)) if keys is not None else 0
 
 
 def draw_keyframed(layout, context, obj, width: int) -> None:

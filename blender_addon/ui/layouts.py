@@ -37,6 +37,15 @@ def draw_translated(column, text: str, width: int, icon: str = "DOT") -> None:
         column.label(text=line, translate=False, icon=icon if i == 0 else "BLANK1")
 
 
+def draw_bind(layout, armature: str, mesh: str = "") -> None:
+    """Draws the button that lets an armature move a mesh, both by name; `mesh`: "" where its own panel draws it."""
+    text = translate(
+        f"Bind “{mesh}” to “{armature}”" if mesh else f"Bind to “{armature}”" if armature else "Bind to Bones"
+    )
+    button = layout.operator("thew.bind_bones", text=text, icon="CHECKMARK")
+    button.armature, button.mesh = armature, mesh
+
+
 def buttons(layout):
     """Returns a row of buttons and fields without labels before them."""
     row = layout.row(align=True)

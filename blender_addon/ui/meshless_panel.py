@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..logic.errors import sentence
-from ..scene import libraries, reading
-from .layouts import draw_text
+from ..scene import binding, libraries, reading
+from .layouts import draw_bind, draw_text
 
 
 def has_panel(obj) -> bool:
@@ -13,9 +13,16 @@ def has_panel(obj) -> bool:
     return obj is not None and (obj.type == "MESH" or libraries.is_instance(obj))
 
 
-def draw_selection(layout, obj, width: int) -> None:
-    """Draws what to select instead of the active object."""
+def draw_selection(layout, context, obj, width: int) -> None:
+    """Draws what to select instead of the active object, or which mesh its bones could move."""
     column = layout.column(align=True)
+    bare = binding.likely_mesh(obj, context.scene) if obj is not None and obj.type == "ARMATURE" else None
+    if bare is not None:
+        draw_text(
+            column, f"These bones move no mesh yet: look them over, then bind “{bare.name}” to them", width, icon="INFO"
+        )
+        draw_bind(column, obj.name, bare.name)
+        return
     if obj is not None and obj.type == "ARMATURE":
         draw_text(column, sentence(reading.bare_armature_text(obj)), width, icon="INFO")
         return

@@ -19,14 +19,14 @@ from ..logic.errors import sentence
 from ..logic.fine_detail import cost_text
 from ..logic.health import cost, method_cost, shorten
 from ..logic.sentences import join_words, modal_lines, plural
-from ..scene import bakes, cache_files, flesh_map, writing
+from ..scene import bakes, binding, cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier, idle_armature_modifier, idle_armature_text
 from . import library_panel, meshless_panel
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
 from .details_panel import draw_details
 from .health_rows import draw_health, draw_progress
-from .layouts import buttons, draw_text, letters_per_line, wrap
+from .layouts import buttons, draw_bind, draw_text, letters_per_line, wrap
 from .panel_places import Physics, Sidebar, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider
@@ -46,13 +46,13 @@ def draw_target(layout, context, obj) -> None:
         layout.label(text=obj.name, translate=False, icon="MESH_DATA")
 
 
-def draw_start(layout, obj, width: int) -> None:
+def draw_start(layout, context, obj, width: int) -> None:
     """Draws the panel of a mesh that has no flesh yet."""
     settings, idle = obj.thew, idle_armature_modifier(obj)
     if idle is not None:
         draw_idle(layout, obj, idle, width)
     elif armature_modifier(obj) is None:
-        draw_boneless(layout, width)
+        draw_boneless(layout, context, obj, width)
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout) and idle is None:
@@ -74,14 +74,21 @@ def draw_idle(layout, obj, idle: bpy.types.ArmatureModifier, width: int) -> None
         column.operator("thew.switch_on_armature", text=translate(f"Switch On “{idle.name}”"), icon="CHECKMARK")
 
 
-def draw_boneless(layout, width: int) -> None:
-    """Draws the first step for a mesh without bones."""
-    layout.operator("thew.skeleton_click", icon="BONE_DATA")
-    layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
+def draw_boneless(layout, context, obj, width: int) -> None:
+    """Draws in order what a mesh without bones needs before flesh can be added."""
+    armature = binding.likely_armature(obj, context.scene)
+    column = layout.column(align=True)
+    draw_text(column, "Flesh hangs on bones, and this mesh has none. First make bones:", width, icon="BONE_DATA")
+    column.operator("thew.suggest_bones", icon="ARMATURE_DATA")
+    column.operator("thew.skeleton_click", icon="RESTRICT_SELECT_OFF")
     column = layout.column(align=True)
     draw_text(
-        column, "Suggested bones: then parent the mesh to them, Ctrl+P, With Automatic Weights", width, icon="BLANK1"
+        column, "Then look them over, move what lies wrong, and let them move the mesh:", width, icon="MOD_ARMATURE"
     )
+    row = column.row()
+    row.enabled = armature is not None
+    draw_bind(row, armature.name if armature is not None else "")
+    draw_text(layout.column(align=True), "Add Flesh then takes the place of these rows", width, icon="BLANK1")
 
 
 def no_flesh_text(obj) -> str:
@@ -92,7 +99,7 @@ def no_flesh_text(obj) -> str:
     texts = bakes.bake_descriptions(obj)
     if texts:
         return f"Keeps {join_words(texts)}"
-    return "Ready: press Add Flesh" if armature_modifier(obj) is not None else "Needs an Armature modifier"
+    return "Ready: press Add Flesh" if armature_modifier(obj) is not None else "Needs bones that move it"
 
 
 def draw_flesh(layout, obj, frame: int, width: int) -> None:
@@ -121,9 +128,9 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 
 
 def draw_height(column, settings) -> None:
-    """Draws the height of the character, entered or guessed."""
+    """Draws the size of the character, entered or guessed."""
     row = column.row(align=True)
-    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
+    row.prop(settings, "height_shown", text="Real Size" if settings.real_height > 0.0 else "Guessed Size")
     part = row.row(align=True)
     part.enabled = settings.real_height > 0.0
     part.operator("thew.guess_height", text="", icon="LOOP_BACK")
@@ -277,7 +284,7 @@ class MainPanel:
             return
         width = letters_per_line(context)
         if not meshless_panel.has_panel(obj):
-            meshless_panel.draw_selection(layout, obj, width)
+            meshless_panel.draw_selection(layout, context, obj, width)
             return
         draw_target(layout, context, obj)
         if library_panel.draw_linked(layout, obj, width):
@@ -291,7 +298,7 @@ class MainPanel:
         if obj.thew.made.keyframed:
             draw_text(layout, "Moves through its shape keys: see Keyframed Flesh", width, icon="SHAPEKEY_DATA")
             return
-        draw_start(layout, obj, width)
+        draw_start(layout, context, obj, width)
         draw_offer(layout, context, obj, width)
 
 

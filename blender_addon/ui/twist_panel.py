@@ -59,7 +59,7 @@ def own_text(obj, settings) -> str:
             return f"Beyond the body, which is {length(size)} across: give it a smaller radius"
     made = obj.thew.made
     scale = obj.thew.height() / made.longest_side if made.longest_side > 0.0 else 1.0
-    return f"{significant(1e3 * scale * settings.twist_radius)} mm on the real height"
+    return f"{significant(1e3 * scale * settings.twist_radius)} mm on the real size"
 
 
 def automatic_text(obj, bone: str) -> str:
@@ -70,4 +70,4 @@ def automatic_text(obj, bone: str) -> str:
     radius = automatic_radius(flesh.automatic, flesh.character.bones, bone)
     if radius == 0.0:
         return "Carries no flesh"
-    return f"Automatic: within {length(radius / flesh.place.metres_per_unit)} ({significant(1e3 * radius)} mm on the real height)"
+    return f"Automatic: within {length(radius / flesh.place.metres_per_unit)} ({significant(1e3 * radius)} mm on the real size)"

@@ -53,8 +53,8 @@ def body(scene):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("real_height", NAN, "“Real Height in Metres”"),
-        ("real_height", 1e30, "“Real Height in Metres”"),
+        ("real_height", NAN, "“Real Size in Metres”"),
+        ("real_height", 1e30, "“Real Size in Metres”"),
         ("softness", NAN, "“Softness”"),
         ("softness", -7.0, "“Softness”"),
         ("rate", 1e30, "“Steps per Second”"),

@@ -413,7 +413,7 @@ def test_group_refuses_other_scales(pair):
     right.thew.real_height = 3.0 * right.thew.height()
     activate(left)
     text = refusal(bpy.ops.thew.simulate)
-    assert "“Anna” and “Bert” stand for different sizes" in text and "Set Real Height" in text
+    assert "“Anna” and “Bert” stand for different sizes" in text and "Set Real Size" in text
     height = float(text.split("“Bert” to ")[1].split()[0])
     play(right, (3,))
     assert "different sizes" in notes(right)

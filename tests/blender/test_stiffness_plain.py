@@ -72,7 +72,7 @@ def test_causes_of_free_flesh():
         ({"stiffness": 8.0}, "stiffness", "Stiffness is painted 8 times as high"),
         ({"thickness": -0.004}, "thin", "shown at most 0.003 m away from its skin"),
         ({"sag": 0.001}, "bones", "Bones around hold it: it gives 10 % of what such flesh gives elsewhere"),
-        ({"sag": 0.001, "thickness": 0.08}, "cells", "A cell of the lattice is 0.1 m wide"),
+        ({"sag": 0.001, "thickness": 0.08}, "cells", "A block of Detail is 0.1 m wide"),
     ],
 )
 def test_cause_at_one_vertex(changes, name, words):
