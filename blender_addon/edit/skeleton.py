@@ -58,22 +58,24 @@ def bind(
     """
     scene = context.scene
     bones = obj if obj is not None and obj.type == "ARMATURE" else None
-    if mesh:
-        obj = scene.objects.get(mesh)
-    elif bones is not None:
-        obj = binding.likely_mesh(bones, scene)
+    if mesh or bones is not None:
+        obj = scene.objects.get(mesh) if mesh else binding.likely_mesh(bones, scene)
     if obj is None or obj.type != "MESH":
-        raise Refusal(f"There is no mesh {f'“{mesh}” ' if mesh else ''}to bind: select the mesh that needs bones")
+        raise Refusal(
+            f"There is no mesh “{mesh}” in this scene: choose another one"
+            if mesh
+            else "No mesh lies around the active object: select the mesh that needs bones"
+        )
     check_editable(obj)
     if armature_of(obj) is not None:
         raise Refusal(f"{describe(obj)} has bones already: press Add Flesh")
-    if armature:
-        bones = scene.objects.get(armature)
-    elif bones is None:
-        bones = binding.likely_armature(obj, scene)
+    if armature or bones is None:
+        bones = scene.objects.get(armature) if armature else binding.likely_armature(obj, scene)
     if bones is None or bones.type != "ARMATURE" or not len(bones.data.bones):
         raise Refusal(
-            f"There are no bones {f'“{armature}” ' if armature else ''}for {describe(obj)}: press Suggest Bones, or select an armature too"
+            f"There is no armature “{armature}” with bones in this scene: choose another one"
+            if armature
+            else f"No bones lie in {describe(obj)}: press Suggest Bones, or select an armature too"
         )
     for each in (obj, bones):
         if each.mode != "OBJECT":

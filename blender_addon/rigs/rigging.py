@@ -258,7 +258,7 @@ def find_force_attachment(
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]
     if not np.isfinite(matrix).all() or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-3 or mirrors(turn):
-        raise Refusal(f"The place of the rig “{rig.name}” is not a rigid matrix: place the rig anew")
+        raise Refusal(f"The place of the rig “{rig.name}” is damaged: place the rig anew")
     u, _, v = np.linalg.svd(turn)
     matrix[:3, :3] = u @ v  # single precision is not quite rigid
     matrix[:3, 3] = place.points(matrix[:3, 3])

@@ -15,7 +15,7 @@ MAX_CELLS = 96
 
 #: Criteria by which finer functions act, with Adaptive.
 ADAPTATIONS = (
-    ("STRAIN", "Strain", "Finer functions act where and while the flesh is strained"),
+    ("STRAIN", "Strain", "Fine Detail is computed where and while the flesh is strained"),
     (
         "RIGS",
         "Rigs",
@@ -36,7 +36,7 @@ METHODS = (
     (
         "warped",
         "Warped",
-        "Simple springs that turn with the skeleton: 0.2 to 0.9 of Hyperelastic's time, but it runs away "
+        "Simpler flesh that turns with the skeleton: 0.2 to 0.9 of Hyperelastic's time, but it runs away "
         "where bones turn fast. For comparison",
         "",
         1,
@@ -44,7 +44,7 @@ METHODS = (
     (
         "blended",
         "Blended",
-        "Simple springs that turn with each bone, blended by the skin weights: 0.2 to 0.7 of Hyperelastic's time with few "
+        "Simpler flesh that turns with each bone, blended by the skin weights: 0.2 to 0.7 of Hyperelastic's time with few "
         "bones, more than it with many. It runs away where bones turn fast. For comparison",
         "",
         4,
@@ -52,7 +52,7 @@ METHODS = (
     (
         "linear",
         "Linear",
-        "Simple springs that do not turn: a fifth of Hyperelastic's time, but it swells on large turns. For comparison",
+        "Simpler flesh that does not turn: a fifth of Hyperelastic's time, but it swells on large turns. For comparison",
         "",
         2,
     ),
