@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDON = ROOT / "blender_addon"
@@ -223,15 +224,14 @@ def source_texts(folder: Path = ADDON) -> Iterator[Text]:
             yield from file_texts(ast.parse(path.read_text(encoding="utf-8")), place)
 
 
-def stage_words() -> dict[str, str]:
-    """Returns the artist's words for stages of the core."""
-    module = runpy.run_path(str(ADDON / "logic" / "stage_words.py"))
-    return module["STAGE_WORDS"]
+def artist_words() -> dict[str, Any]:
+    """Returns the extension's names for the artist's words: `STAGE_WORDS` of the core's stages, `note_text` of its notes."""
+    return runpy.run_path(str(ADDON / "logic" / "stage_words.py"))
 
 
 def native_stages(folder: Path = ROOT / "src") -> Iterator[Text]:
     """Returns the stages that the core reports while it works, as progress bars show them."""
-    words = stage_words()
+    words = artist_words()["STAGE_WORDS"]
     for path in sorted(set(folder.rglob("*.rs")) - set(folder.rglob("tests/**/*.rs"))):
         for stage in NATIVE_STAGE.findall(path.read_text(encoding="utf-8")):
             told = words.get(stage, stage)
@@ -241,13 +241,14 @@ def native_stages(folder: Path = ROOT / "src") -> Iterator[Text]:
 
 def native_notes(folder: Path = ROOT / "src") -> Iterator[Text]:
     """Returns the notes of the core on a mesh and its lattice."""
+    note_text = artist_words()["note_text"]
     for name in NATIVE_NOTES:
         source = (folder / name).read_text(encoding="utf-8")
         found = [f"{{0}} {form}" for forms in NOTE_OF_COUNT.findall(source) for form in forms]
         found += [f"{{0}} bone(s) {fate}: {{1}}" for fate in NOTE_OF_BONES.findall(source)]
         found += ["".join(each) for each in WHOLE_NOTE.findall(source)]
         for note in found:
-            yield Text(MESSAGE, re.sub(r"\{[a-z_]+\}", "{0}", note), "message", f"src/{name}")
+            yield Text(MESSAGE, re.sub(r"\{[a-z_]+\}", "{0}", note_text(note)), "message", f"src/{name}")
 
 
 def file_texts(tree: ast.Module, place: str) -> Iterator[Text]:

@@ -17,7 +17,7 @@ from ..logic.native import core
 from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task, span
 from ..saved.bakes import ThewBake
-from ..scene import bake_files, bakes, cache_playing, poses
+from ..scene import bake_files, bakes, cache_playing, file_states, poses
 from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
 from ..scene.stack import modifier_by_id
 from . import bake_records, measuring
@@ -59,7 +59,8 @@ class PointCache:
 
     def describe(self, _obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the number of files in words; "" where none is left."""
-        found = {path for clip in bake.clips if clip.file and (path := bake_files.played_path(clip)).is_file()}
+        paths = {bake_files.played_path(clip) for clip in bake.clips if clip.file}
+        found = [path for path in paths if file_states.is_file(path)]
         return plural(len(found), f"{self.label} file") if found else ""
 
     def prepare(self, source: Source, space: str) -> Task:

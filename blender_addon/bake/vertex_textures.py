@@ -23,7 +23,7 @@ from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task, span
 from ..saved import units
 from ..saved.bakes import ThewBake, ThewClip
-from ..scene import bake_files, bakes, texture_playing
+from ..scene import bake_files, bakes, file_states, texture_playing
 from ..scene.mesh import basis_positions
 from ..scene.stack import modifier_by_id
 from ..scene.texture_playing import clip_name
@@ -90,7 +90,8 @@ class VertexTexture:
 
     def describe(self, _obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the number of textures in words; "" where none is left."""
-        found = {path for clip in bake.clips if clip.file and (path := bake_files.played_path(clip)).is_file()}
+        paths = {bake_files.played_path(clip) for clip in bake.clips if clip.file}
+        found = [path for path in paths if file_states.is_file(path)]
         return plural(len(found), "vertex texture") if found else ""
 
     def prepare(self, source: Source, space: str) -> Task:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .cycles import AUTOMATIC
 from .errors import sentence
+from .stage_words import note_text
 from .twist import idle_note
 
 
@@ -76,7 +77,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
         mirrored = " Left and right mirror each other." if flesh.lattice.mirror_plane is not None else ""
         size.append(f"The flesh is computed in {plural(cells, 'block')} with {plural(vertices, 'corner')}.{mirrored}")
-        size += [sentence(note) for note in flesh.lattice.notes]
+        size += [sentence(note_text(note)) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
         notes += [sentence(text) for text in flesh.character.notes]

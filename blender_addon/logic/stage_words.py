@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stages that the core reports while it works, in the words of an artist.
+"""Stages that the core reports while it works, and its notes on the flesh, in the words of an artist.
 
-The core's own words are those of its methods: lattices, cells, modes. A stage that is missing here is plain enough as it is.
+The core's own words are those of its methods: lattices, cells, modes. What is missing here is plain enough as it is.
 """
 
 from __future__ import annotations
@@ -55,3 +55,8 @@ STAGE_WORDS = {
 def stage_text(stage: str, step: str) -> str:
     """Returns the text to show for a stage of the core; `step`: the text of the step that it is part of."""
     return STAGE_WORDS.get(stage, stage) or step
+
+
+def note_text(note: str) -> str:
+    """Returns a note of the core on the flesh in the artist's words."""
+    return note.replace(" cells are shared by separate parts", " blocks of flesh are shared by separate parts")

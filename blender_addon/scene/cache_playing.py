@@ -8,7 +8,6 @@ and where its file is gone or has another number of vertices than the mesh, they
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,7 +17,7 @@ import bpy
 
 from ..saved import bakes as saved_bakes
 from ..saved import timing
-from . import bake_files, key_playing, modifier, poses, stack
+from . import bake_files, file_states, key_playing, modifier, poses, stack
 from .stack import modifier_by_id, set_switches
 
 #: Formats of Blender's modifier, and the endings of their files.
@@ -100,7 +99,7 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip, look: Callable[[Pat
     try:
         status = look(path)
         if path.suffix not in HEADERS:
-            return "" if any(is_file(path.with_suffix(each), look) for each in TEXTURES) else GONE
+            return "" if any(file_states.is_file(path.with_suffix(each), look) for each in TEXTURES) else GONE
         count = read_vertex_count(path, status.st_mtime_ns, status.st_size)
     except OSError:
         return GONE
@@ -110,14 +109,6 @@ def fault(obj: bpy.types.Object, clip: saved_bakes.ThewClip, look: Callable[[Pat
     if count == vertices:
         return ""
     return f"{vertices} vertices, {count} in the bake: Bake again, or Show Live"
-
-
-def is_file(path: Path, look: Callable[[Path], os.stat_result]) -> bool:
-    """Returns whether a file is there, by its state as `look` reads it."""
-    try:
-        return stat.S_ISREG(look(path).st_mode)
-    except OSError:
-        return False
 
 
 @lru_cache(maxsize=256)
@@ -150,7 +141,7 @@ def follow(obj: bpy.types.Object) -> None:
     if player is None:
         return
     clip = key_playing.played_clip(obj, bake)
-    clip = clip if clip is not None and clip.file and not fault(obj, clip) else None
+    clip = clip if clip is not None and clip.file and not fault(obj, clip, file_states.fresh) else None
     switch_held(obj, bake, clip is not None)
     if clip is not None:
         step = timing.stretch(bpy.context.scene)

@@ -160,12 +160,12 @@ def test_error_in_the_scene(acting):
     body, _ = acting
     panel, units = part("ui.bake_panel"), part("saved.units")
     body.thew.real_height = body.thew.made.longest_side
-    assert "in this scene" not in texts() + texts(target="HELPER_BONES")
+    assert "Real Size" not in texts() + texts(target="HELPER_BONES")
     body.thew.real_height = body.thew.made.longest_side / 5.0
     height = f"{body.thew.real_height:.3g} m"
-    assert f"2 mm on the real height of {height}: 10 mm in this scene." in texts()
-    assert f"3 mm on the real height of {height}: 15 mm in this scene." in texts(target="HELPER_BONES")
-    assert "in this scene" not in texts(target="HELPER_BONES", rest_error=0.0) + texts(target="PC2")
+    assert f"5 times as large as its Real Size of {height}: there an error of 2 mm looks like 10 mm." in texts()
+    assert "there an error of 3 mm looks like 15 mm." in texts(target="HELPER_BONES")
+    assert "Real Size" not in texts(target="HELPER_BONES", rest_error=0.0) + texts(target="PC2")
     live = play(body, FRAMES)
     assert bpy.ops.thew.bake(target="COMPRESSED", tolerance=1.0) == {"FINISHED"}
     clip = body.thew.bakes[0].clips[0]

@@ -316,7 +316,7 @@ def test_clips_failure_keeps_former(dancer, monkeypatch, name):
         ({"clips": "CHOSEN", "actions": "urn"}, "no action “urn”; is “Turn” meant? The"),
         ({"clips": "CHOSEN", "actions": "Alien"}, "moves none of the bones of “Rig”"),
         ({"clips": "CHOSEN", "actions": "Empty"}, "no slot" if SLOTS else "moves none of the bones"),
-        ({"clips": "ALL", "space": "POSED"}, "is in rest space and keeps its scene range"),
+        ({"clips": "ALL", "space": "POSED"}, "has Keys Hold at Flesh Alone and keeps its scene range"),
     ],
 )
 def test_clips_refused(dancer, options, words):

@@ -90,7 +90,7 @@ def test_progress_names_clips(dancer):
     assert list(dict.fromkeys(titles)) == [f"“{name}”" for name in NAMES] and titles == sorted(
         titles, key=[f"“{name}”" for name in NAMES].index
     )
-    assert any(text.startswith("“Walk”: into rest space, frame ") for text in within)
+    assert any(text.startswith("“Walk”: working out the keys of frame ") for text in within)
 
 
 def test_titled_tasks():

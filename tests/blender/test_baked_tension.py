@@ -153,7 +153,7 @@ def test_posed_keys_have_no_tension(fleshed_character):
     body.thew.store_tension = True
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
     assert tension_of(body) is None and not body.add_rest_position_attribute
-    assert "posed space and store no Tension" in part("scene.baked_tension").remark(body)
+    assert "flesh and bones and store no Tension" in part("scene.baked_tension").remark(body)
     assert bpy.ops.thew.bake(space="REST", name="Rest") == {"FINISHED"}
     assert tension_of(body) is not None and part("scene.baked_tension").remark(body) == ""
     assert bpy.ops.thew.bake_show(name="Shape Keys") == {"FINISHED"}

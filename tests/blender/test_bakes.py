@@ -368,9 +368,9 @@ def test_bake_panel(character):
     pressed = [call[1] for call in layout.seen if call[0] == "operator"]
     assert {"thew.bake", "thew.finish_bake"} <= set(pressed)
     bake("POSED")
-    assert "in posed space" in panel_words(body) and "Finish Bake" in panel_words(body)
+    assert "flesh and bones" in panel_words(body) and "Finish Bake" in panel_words(body)
     bake()
-    assert "Keys of frames 1 to 20, in rest space" in panel_words(body)
+    assert "Keys of frames 1 to 20, flesh alone" in panel_words(body)
 
 
 @pytest.mark.parametrize(

@@ -340,3 +340,49 @@ def test_flattest_cells(corners):
     assert cells_of.flattest_cells(cells, rest, posed, held, 1) == [1]
     assert cells_of.flattest_cells(cells, rest, posed, held, 9) == [1, 0]
     assert cells_of.flattest_cells(cells, rest, posed, held - set(cells[0]), 9) == [1]
+
+
+# regions of flesh ---------------------------------------------------------------------------------------------------
+
+
+def regions_text(touches, **shares) -> str:
+    """Returns the notes on contacts of one frame, with the shares of regions [5]."""
+    known = {name: np.array(share, dtype=np.float64) for name, share in shares.items()}
+    return notes_text(touching_of(Clip([Touches(*touches)]), shares=known))
+
+
+def test_notes_name_regions():
+    """Skin of a region is named by it, with the bone that carries most of it; other skin by its bone, after the region."""
+    text = regions_text([(0, 2, 0.0, 1.0)], belly=[0.9, 0.8, 0.2, 0.0, 0.0])
+    assert text == "The skin touches itself in frame 10: the belly (“Belly”) touches “Thigh”."
+
+
+def test_notes_region_without_bone():
+    """A region that no bone carries is named alone."""
+    assert "the tail touches “Belly”." in regions_text([(4, 0, 0.0, 1.0)], tail=[0.0, 0, 0, 0, 1.0])
+
+
+def test_notes_region_touches_itself():
+    """A region that touches itself says so in its own number: one belly, two buttocks."""
+    assert "the belly (“Belly”) touches itself." in regions_text([(0, 1, 0.0, 1.0)], belly=[1.0, 1.0, 0, 0, 0])
+    assert "the buttocks (“Belly”) touch themselves." in regions_text([(0, 1, 0.0, 1.0)], buttocks=[1.0, 1.0, 0, 0, 0])
+
+
+def test_notes_regions_largest_share():
+    """Skin in two regions belongs to that with the larger share, and to none below a half."""
+    shares = {"cheeks": [0.6, 0.4, 0, 0, 0], "jowls": [0.7, 0.4, 0, 0, 0]}
+    assert "the jowls (“Belly”) touch “Belly”." in regions_text([(0, 1, 0.0, 1.0)], **shares)
+
+
+def test_notes_region_touches_thing():
+    """What touches an object is named by its region too, and a region in the plural takes the plural."""
+    shares = {"buttocks": np.array([1.0, 1.0, 0, 0, 0])}
+    clip = Clip([Touches((0, 0, 0.0, 1.0, 1))], names=("Body", "Bench"))
+    assert "The buttocks (“Belly”) touch “Bench” in frame 10." in notes_text(
+        touching_of(clip, things=[("“Bench”", 0.0)], shares=shares)
+    )
+
+
+def test_notes_regions_of_other_mesh():
+    """Shares of another number of vertices are left out."""
+    assert "“Belly” touches “Thigh”" in regions_text([(0, 2, 0.0, 1.0)], belly=[1.0, 1.0])

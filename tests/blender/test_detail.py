@@ -35,9 +35,9 @@ def test_fine_detail_changes_flesh(body):
     flesh = flesh_of(body)
     assert flesh.body.basis_levels == 1 and flesh.body.node_count > 2 * coarse
     assert np.abs(fine - plain).max() > 1e-5
-    assert f"adds {flesh.body.node_count - coarse} finer functions" in body.thew.made.notes
+    assert f"lets {flesh.body.node_count - coarse} more points of the flesh move" in body.thew.made.notes
     np.testing.assert_array_equal(simulate(body, levels=0), plain)
-    assert "finer function" not in body.thew.made.notes
+    assert "more points" not in body.thew.made.notes
 
 
 def test_adaptive_acts_in_part(body):

@@ -462,7 +462,7 @@ def test_command_bakes_keyframed(sack, tmp_path, capsys):
     run = part("cli").main
     assert run(["bake", path, "--out", out]) == 0
     said = capsys.readouterr().out
-    assert "Sack: 3 keyframes" in said and "20 keys in rest space" in said
+    assert "Sack: 3 keyframes" in said and "20 keys of flesh alone" in said
     bpy.ops.wm.open_mainfile(filepath=out)
     assert np.abs(play(bpy.data.objects["Sack"], FRAMES) - live).max() < 1e-5 * size_of(live[0])
     assert run(["bake", path, "--object", "Sack", "--frames", "5", "9", "--finish", "--out", out]) == 0

@@ -306,9 +306,9 @@ def test_panel_suggests_bones(scene):
     body.vertex_groups.clear()
     seen = draw()[""]
     offered = [call[1] for call in seen if call[0] == "operator"]
-    assert offered[:2] == ["thew.skeleton_click", "thew.suggest_bones"]
+    assert offered[:3] == ["thew.suggest_bones", "thew.skeleton_click", "thew.bind_bones"]
     assert not any(call[:2] == ("operator", "thew.add") for call in seen)
-    assert "Automatic Weights" in words(seen)
+    assert "First make bones" in words(seen) and "Add Flesh then" in words(seen)
 
 
 def test_panel_without_flesh(character):
@@ -330,7 +330,7 @@ def test_panel_without_flesh(character):
     buttons = [call[1] for call in seen if call[0] == "operator"]
     assert "thew.switch_on_armature" in buttons and not {"thew.add", "thew.suggest_bones"} & set(buttons)
     body.modifiers.clear()
-    assert "Needs an Armature modifier" in words(draw()[""])
+    assert "Needs bones that move it" in words(draw()[""])
 
 
 def test_panel_posed_bake(fleshed_character):

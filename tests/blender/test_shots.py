@@ -91,7 +91,7 @@ def test_shot_round_trip(scene, tmp_path, capsys):
         calls.simulate = real
     assert not asked, "a clip is there: nothing is simulated"
     lines = capsys.readouterr().out
-    assert "Body: " in lines and "Shirt / wide: " in lines and "20 keys in rest space" in lines
+    assert "Body: " in lines and "Shirt / wide: " in lines and "20 keys of flesh alone" in lines
     for name, keys in within.items():
         assert np.abs(np.diff(keys, axis=0)).max() > 1e-4
         assert np.array_equal(keys_of(name), keys), name
@@ -214,7 +214,7 @@ def another_mesh(obj) -> None:
         (another_mesh, ("vertices", "“Body”")),
         (moved_vertex, ("another mesh or skeleton", "“Body”")),
         (other_pose, ("move differently", "“Body”", "frame")),
-        (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another real height", "“Body”")),
+        (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another Real Size", "“Body”")),
     ],
 )
 def test_clip_mismatch_refused(exported_shot, capsys, change, words):

@@ -29,7 +29,7 @@ def add_flesh(lift: float = 0.0):
 def is_symmetric(body) -> bool:
     """Returns whether the lattice is mirrored; Details says the same."""
     mirrored = flesh_of(body).lattice.mirror_plane is not None
-    assert ("It is symmetric." in body.thew.made.notes) == mirrored
+    assert ("Left and right mirror each other." in body.thew.made.notes) == mirrored
     return mirrored
 
 

@@ -255,7 +255,7 @@ def test_twist_texts(fleshed_character):
     set_twist(body, "Spine", radius=0.1)
     thew = armature.data.bones["Spine"].thew
     scale = body.thew.height() / body.thew.made.longest_side
-    assert panel.own_text(body, thew) == f"{part('logic.sentences').significant(100.0 * scale)} mm on the real height"
+    assert panel.own_text(body, thew) == f"{part('logic.sentences').significant(100.0 * scale)} mm on the real size"
     thew.twist_radius = 100.0
     assert panel.own_text(body, thew).startswith("Beyond the body")
     thew.twist_radius = 0.0

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sentences of the panel that tell what to do, with the buttons that do it; and bakes of files as the panel sees them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from dancing import push_down, use
+from helpers import Layout, activate, make_armature, make_body, make_character, part, play, refusal
+
+
+def context(width=300):
+    """Builds a context as a panel sees it."""
+    here = bpy.context
+    return SimpleNamespace(
+        view_layer=here.view_layer, scene=here.scene, region=SimpleNamespace(width=width), space_data=None,
+        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)), object=here.view_layer.objects.active,
+    )  # fmt: skip
+
+
+def draw(name: str = "") -> Layout:
+    """Draws a panel of the sidebar: the main one, or a foldout by its name."""
+    cls = getattr(bpy.types, f"THEW_PT_{name}_sidebar" if name else "THEW_PT_sidebar")
+    layout = Layout()
+    cls.draw(SimpleNamespace(layout=layout, contents=getattr(cls, "contents", None)), context())
+    return layout
+
+
+def offered(layout: Layout) -> list[str]:
+    """Returns the operators of a drawn panel, in order."""
+    return [call[1] for call in layout.seen if call[0] == "operator"]
+
+
+def words(layout: Layout) -> str:
+    """Returns all labels of a drawn panel."""
+    return " ".join(call[-1] for call in layout.seen if call[0] == "label")
+
+
+# a mesh without bones -----------------------------------------------------------------------------------------------
+
+
+def make_bare(rings=40):
+    """Builds the body of a character without bones, active."""
+    rig = make_armature()
+    body = make_body(rig, rings=rings, sides=20)
+    body.modifiers.clear()
+    body.vertex_groups.clear()
+    body.parent = None
+    bpy.data.objects.remove(rig)
+    bpy.context.view_layer.update()
+    activate(body)
+    return body
+
+
+def test_bare_mesh_led_to_flesh(scene):
+    """A mesh without bones becomes one with flesh by the buttons of the panel alone, in the order in which they stand."""
+    body = make_bare()
+    assert offered(draw())[:3] == ["thew.suggest_bones", "thew.skeleton_click", "thew.bind_bones"]
+    assert bpy.ops.thew.suggest_bones() == {"FINISHED"}
+    armature = bpy.context.view_layer.objects.active
+    assert armature.type == "ARMATURE" and offered(draw()) == ["thew.bind_bones"] and body.name in words(draw())
+    assert bpy.ops.thew.bind_bones() == {"FINISHED"}
+    assert bpy.context.view_layer.objects.active == body and body.modifiers[0].object == armature
+    weights = [sum(each.weight for each in vertex.groups) for vertex in body.data.vertices]
+    assert min(weights) > 0.0
+    assert offered(draw())[0] == "thew.add"
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+
+
+def test_bare_mesh_binds_to_named_bones(scene):
+    """The button in the panel of the mesh names the armature around which it lies, not one elsewhere; it is undone as one step."""
+    body = make_bare()
+    far = make_armature("Far")
+    far.location.x = 50.0
+    near = make_armature("Near")
+    bpy.context.view_layer.update()
+    activate(body)
+    binding = part("scene.binding")
+    assert binding.likely_armature(body, bpy.context.scene) == near
+    assert binding.likely_mesh(near, bpy.context.scene) == body and binding.likely_mesh(far, bpy.context.scene) is None
+    far.select_set(True)
+    assert binding.likely_armature(body, bpy.context.scene) == far, "a selected one is meant"
+    assert bpy.ops.thew.bind_bones(armature="Near") == {"FINISHED"}
+    assert body.modifiers[0].object == near
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"armature": "Nobody"}, "“Nobody”"),
+        ({"armature": "Body"}, "“Body”"),
+        ({"mesh": "Nobody"}, "“Nobody”"),
+        ({}, "Suggest Bones"),
+    ],
+)
+def test_bind_refuses(scene, options, told):
+    """Names of nothing, and a mesh that no bones lie in, are refused with a sentence, and nothing is changed."""
+    body = make_bare(rings=6)
+    assert told in refusal(bpy.ops.thew.bind_bones, **options)
+    assert not body.modifiers and not body.vertex_groups and body.parent is None
+
+
+def test_bind_refuses_bound_and_hidden(scene):
+    """A mesh that has bones is not bound again, nor is one to hidden bones, to whose weights Blender would give nothing."""
+    body, rig = make_character()
+    assert "has bones already" in refusal(bpy.ops.thew.bind_bones)
+    body.modifiers.clear()
+    body.vertex_groups.clear()
+    rig.hide_set(True)
+    assert "is hidden" in refusal(bpy.ops.thew.bind_bones, armature=rig.name)
+    assert not body.modifiers
+
+
+# the end of the motion ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_set_end_where_bones_stand(character, own):
+    """Where the bones come to a stand, Details has the button that ends the frames there: the scene's, or the character's own."""
+    body, _ = character
+    scene = bpy.context.scene
+    body.thew.use_scene_range = not own
+    body.thew.frame_start, body.thew.frame_end = 1, 80
+    scene.frame_end = 80
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    still = part("live.jobs").still_frame(part("live.session").register.state_of(body))
+    assert still is not None and 1 < still < 40
+    assert "thew.set_end" in offered(draw("details"))
+    assert bpy.ops.thew.set_end() == {"FINISHED"}
+    assert body.thew.frames(scene) == (1, still) and (scene.frame_end == 80) == own
+    assert "thew.set_end" not in offered(draw("details"))
+    assert "begins in frame 1" in refusal(bpy.ops.thew.set_end, frame=1)
+
+
+def test_set_end_of_moving_bones(fleshed_character):
+    """Bones that move to the end have no such button, and a call says so."""
+    assert "thew.set_end" not in offered(draw("details"))
+    assert "nothing to set" in refusal(bpy.ops.thew.set_end)
+
+
+# bakes of files as the panel sees them ------------------------------------------------------------------------------
+
+
+def test_point_cache_under_strips(dancer, tmp_path):
+    """Of a point cache under NLA strips of several clips the panel says that the plain skin shows, as it does; of keys, that they play."""
+    body, rig = dancer
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "dance.blend"))
+    panel = part("ui.bake_panel")
+    for target, strips in (("SHAPE_KEYS", True), ("PC2", False)):
+        activate(body)
+        assert bpy.ops.thew.bake(target=target, clips="ALL") == {"FINISHED"}
+        for name in ("Run", "Walk"):
+            push_down(rig, name)
+        use(rig, None)
+        bpy.context.scene.frame_set(15)
+        played = panel.played_bake(body)
+        assert played.strips == strips and bool(played.fault) != strips
+        said = part("logic.health").bake_health(played, 15)
+        assert ("plays along the NLA strips" in said.text) == strips
+        player = [each for each in body.modifiers if each.type == "MESH_CACHE" and each.show_viewport]
+        assert not player
+        use(rig, "Run")
+        for track in list(rig.animation_data.nla_tracks):
+            rig.animation_data.nla_tracks.remove(track)
+
+
+def test_panel_asks_disk_once_a_second(saved, monkeypatch):
+    """Redraws ask the disk once for each file and second; a frame asks anew, and so does a panel after files were written."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    states, panel = part("scene.file_states"), part("ui.bake_panel")
+    asked, now, real = [], [100.0], Path.stat
+    monkeypatch.setattr(states.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(Path, "stat", lambda path, **more: asked.append(path) or real(path, **more))
+
+    def redraws(count: int) -> int:
+        asked.clear()
+        for _ in range(count):
+            panel.played_bake(body)
+            panel.size_text(body, body.thew.bakes[0])
+        return len(asked)
+
+    states.forget()
+    assert redraws(50) == 1
+    now[0] += 0.9
+    assert redraws(50) == 0
+    now[0] += 0.2
+    assert redraws(50) == 1
+    path = part("scene.bake_files").files_of(body.thew.bakes[0].clips)[0]
+    away = path.rename(path.with_suffix(".away"))
+    assert not panel.played_bake(body).fault, "less than a second ago it was there"
+    now[0] += 1.1
+    assert "is gone" in panel.played_bake(body).fault and redraws(50) == 0, (
+        "a missing file is not asked for again either"
+    )
+    away.rename(path)
+    bpy.context.scene.frame_set(7)
+    assert not panel.played_bake(body).fault, "a frame looks for itself"
+    states.forget()
+    assert redraws(10) == 1
+
+
+@pytest.fixture
+def saved(fleshed_character, tmp_path):
+    """Builds (mesh, armature) with flesh, in a saved file."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    return fleshed_character
+
+
+# the panel Keyframed Flesh ------------------------------------------------------------------------------------------
+
+
+def test_keyframed_panel_after_remove(fleshed_character):
+    """Keys that a bake left are no offer of Keyframed Flesh; the artist's own are, and they alone are counted."""
+    body, _ = fleshed_character
+    keyframed = part("ui.keyframed_panel")
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert body.data.shape_keys is not None and not keyframed.is_shown(body)
+    body.shape_key_add(name="Smile")
+    assert keyframed.is_shown(body)
+    layout = Layout()
+    keyframed.draw_start(layout, body, 60)
+    assert "1 shape key to move through" in words(layout)
+
+
+def test_softened_part_said(fleshed_character):
+    """The message on a softened part says what changed, to which value, and how the place was found."""
+    body, _ = fleshed_character
+    flesh = part("operators.flesh")
+    said = []
+    for name, amount in (("BELLY", 0.5), ("WHOLE", 1.0)):
+        stand = SimpleNamespace(part=name, amount=amount, size=1.0)
+        said.append(flesh.THEW_OT_flesh_preset.edit(stand, bpy.context, body))
+    assert said[0].startswith("Belly is now 0.5 in the map Flesh, 1 being softest; found ")
+    assert said[1] == "The map Flesh is now the automatic one times 1, everywhere."
+    group = body.vertex_groups["Flesh"]
+    values = [next((each.weight for each in v.groups if each.group == group.index), 0.0) for v in body.data.vertices]
+    assert np.isfinite(values).all() and len(play(body, (3,)))
