@@ -131,7 +131,7 @@ def shown_fault(obj: bpy.types.Object) -> str:
     It looks for the file, which costs less than Blender, which opens it in every frame.
     """
     clip = key_playing.played_clip(obj, saved_bakes.playing(obj)) if is_shown(obj) else None
-    return fault(obj, clip) if clip is not None else ""
+    return fault(obj, clip, file_states.fresh) if clip is not None else ""
 
 
 def follow(obj: bpy.types.Object) -> None:

@@ -81,6 +81,7 @@ def test_bare_mesh_binds_to_named_bones(scene):
     activate(body)
     binding = part("scene.binding")
     assert binding.likely_armature(body, bpy.context.scene) == near
+    body.select_set(False)
     assert binding.likely_mesh(near, bpy.context.scene) == body and binding.likely_mesh(far, bpy.context.scene) is None
     far.select_set(True)
     assert binding.likely_armature(body, bpy.context.scene) == far, "a selected one is meant"
