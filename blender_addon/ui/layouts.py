@@ -39,9 +39,9 @@ def draw_translated(column, text: str, width: int, icon: str = "DOT") -> None:
 
 def draw_bind(layout, armature: str, mesh: str = "") -> None:
     """Draws the button that lets an armature move a mesh, both by name; `mesh`: "" where its own panel draws it."""
-    text = translate(
-        f"Bind “{mesh}” to “{armature}”" if mesh else f"Bind to “{armature}”" if armature else "Bind to Bones"
-    )
+    text = translate(f"Bind to “{armature}”") if armature else translate("Bind to Bones")
+    if mesh:
+        text = translate(f"Bind “{mesh}” to “{armature}”")
     button = layout.operator("thew.bind_bones", text=text, icon="CHECKMARK")
     button.armature, button.mesh = armature, mesh
 
