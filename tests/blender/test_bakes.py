@@ -313,7 +313,7 @@ def test_export_check_states(character):
     assert check(body) == []
     body.thew.enabled = True
     bake("POSED")
-    assert "deform it once more" in check(body)[0] and "“Armature”" in check(body)[0]
+    assert "bend it once more" in check(body)[0] and "“Armature”" in check(body)[0]
     assert len(check(body)) == 1
     bpy.ops.thew.finish_bake()
     assert check(body) == []
@@ -397,7 +397,7 @@ def test_export_panel_warns(character, exporter, warned):
     layout, menu = Layout(), Layout()
     if warned:
         panel.draw(SimpleNamespace(layout=layout), context)
-        assert "deform it once more" in " ".join(layout.read())
+        assert "bend it once more" in " ".join(layout.read())
     part("ui.export_panel").draw_menu(SimpleNamespace(layout=menu), context)
     assert "Finish Bake" in " ".join(menu.read())
     bake()

@@ -243,3 +243,38 @@ def test_softened_part_said(fleshed_character):
     group = body.vertex_groups["Flesh"]
     values = [next((each.weight for each in v.groups if each.group == group.index), 0.0) for v in body.data.vertices]
     assert np.isfinite(values).all() and len(play(body, (3,)))
+
+
+# before an export ---------------------------------------------------------------------------------------------------
+
+
+def mended(body, key: str, exporter="EXPORT_SCENE_OT_gltf") -> list[str]:
+    """Presses the button of a trap with an exporter's defaults; returns the keys of the traps that are left."""
+    settings, here = part("bake.traps").ExportSettings(exporter, {}), bpy.context
+    trap = next(each for each in part("bake.export_check").find_traps([body], settings) if each.key == key)
+    assert trap.remedy, trap.text
+    assert part("bake.mending").DESCRIPTIONS[key]
+    part("logic.tasks").finish(part("bake.mending").mend(key, body, here.scene, here.view_layer, settings))
+    return [each.key for each in part("bake.export_check").find_traps([body], settings)]
+
+
+def test_texture_trap_mended(dancer, tmp_path):
+    """An export of a vertex texture has a button that lets keys of the same clip play."""
+    body, _ = dancer
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    activate(body)
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", clips="CHOSEN", actions="Run") == {"FINISHED"}
+    assert "texture" not in mended(body, "texture")
+    bake = next(each for each in body.thew.bakes if each.plays)
+    assert bake.kind == "COMPRESSED" and [clip.name for clip in bake.clips] == ["Run"]
+
+
+def test_unbaked_actions_mended(dancer):
+    """An export that writes actions without flesh has a button that bakes them into the present bake."""
+    body, rig = dancer
+    activate(body)
+    use(rig, "Run")
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="CHOSEN", actions="Run") == {"FINISHED"}
+    assert "unbaked" not in mended(body, "unbaked")
+    (bake,) = body.thew.bakes
+    assert len(bake.clips) > 1 and bake.kind == "COMPRESSED"
