@@ -60,7 +60,6 @@ JOINED += (
     "no frame",
     "the selection",
 )
-JOINED += ("the belly", "the chest", "the buttocks", "the tail", "the cheeks", "the jowls", "the ears", "themselves")
 JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
 JOINED += ("on", "off")
 #: Wings whose fixed sentences are documentation of the data.

@@ -214,7 +214,7 @@ def clip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
         change = {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
         yield setting_trap("split", obj, text, settings, **change)
     elif text:
-        yield Trap("split", obj, text)
+        yield Trap("split", obj, text, "Bake All Actions" if obj.thew.made.flesh or obj.thew.made.rides else "")
 
 
 def rest_position_traps(obj: bpy.types.Object) -> Iterator[Trap]:

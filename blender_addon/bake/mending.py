@@ -226,6 +226,7 @@ REMEDIES: dict[str, Remedy] = {
     "cache": replace_cache,
     "texture": replace_cache,
     "unbaked": bake_all_actions,
+    "split": bake_all_actions,
     "gltf_targets": bake_compressed,
     "many_keys": replace_frame_keys,
     "posed_skin": finish,
@@ -247,7 +248,7 @@ REMEDIES: dict[str, Remedy] = {
 #: What the remedies do, for tooltips.
 DESCRIPTIONS = {
     "live": "Let the baked keys play instead of the live flesh; bake it where there is no bake",
-    "unbaked": "Bake every action of the armature into this bake, in its form",
+    **dict.fromkeys(("unbaked", "split"), "Bake every action of the armature into this bake, in its form"),
     "texture": "Let shape keys play, for engines that do not play the texture: those of another bake, or new Compressed Keys of the same clips",
     "cache": "Let shape keys play, which exporters hold: those of another bake, or new Compressed Keys of the same clips",
     "gltf_targets": "Bake the same clips within 2 mm: a few keys for all frames. The present bake stays in the list, muted",

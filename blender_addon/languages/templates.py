@@ -44,8 +44,6 @@ QUOTED = re.compile(r"“([^”]*)”")
 NUMBER = r"-?\d[\d.,]*"
 NUMBERS = rf"{NUMBER}(?:(?:, | and | to ){NUMBER})*"
 LIST = re.compile(rf"(?:“[^”]*”|{NUMBERS})(?:(?:, | and )(?:“[^”]*”|{NUMBERS}))*")
-#: What stands between the entries of a list, outside quotation marks.
-ITEMS = re.compile(r"(, | and )(?=(?:[^“”]*“[^”]*”)*[^“”]*$)")
 #: A space of English between two signs of a language without spaces.
 DENSE_SPACE = re.compile(
     r"(?<=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60]) (?=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60])"
@@ -145,7 +143,7 @@ class Messages:
             )
         if match := REMARK.fullmatch(text):
             rest = self._translate(match[1])
-            return None if rest is None else rest + match[2] + (self._translate(match[3]) or self._quote(match[3]))
+            return None if rest is None else rest + match[2] + (self._translate(match[3]) or match[3])
         return None
 
     def _fit(self, text: str) -> str | None:
@@ -177,22 +175,8 @@ class Messages:
             return value
         if found := self._translate(value):
             return found
-        found = self._translate(bare) if bare != value else self._translate_list(bare)
+        found = self._translate(bare) if bare != value else None
         return self._quote(value) if found is None else value.replace(bare, found)
-
-    def _translate_list(self, text: str) -> str | None:
-        """Returns a list of names and words, `the belly (“Spine”) and “Thigh”`, of which each is known; None otherwise."""
-        parts = ITEMS.split(text)
-        told = [part if not part.strip() else self._translate_item(part) for part in parts[::2]]
-        if len(parts) < 2 or any(each is None for each in told):
-            return None
-        joints = {", ": COMMAS, " and ": ANDS}
-        ends = [joints[each].get(self.language, each) for each in parts[1::2]]
-        return "".join(f"{one}{end}" for one, end in zip(told, [*ends, ""], strict=True))
-
-    def _translate_item(self, text: str) -> str | None:
-        """Returns an entry of a list: a name in quotes as it is, or words that are known."""
-        return self._quote(text) if LIST.fullmatch(text) else self._translate(text)
 
     def _quote(self, text: str) -> str:
         """Returns a text with this language's quotation marks."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import sentence
 from .sentences import plural
 
 #: Largest number of levels of finer functions inside the cells.
@@ -95,11 +96,13 @@ def function_notes(flesh: Any) -> list[str]:
     if flesh.body is None or flesh.body.basis_levels == 0:
         return []
     count, coarse = flesh.body.node_count, len(flesh.lattice.vertices)
-    text = f"Fine Detail {flesh.body.basis_levels} lets {plural(count - coarse, 'more point')} of the flesh move by themselves, beside {coarse} of Detail"
+    said = [
+        f"Fine Detail {flesh.body.basis_levels} lets {plural(count - coarse, 'more point')} of the flesh move by themselves, beside {coarse} of Detail"
+    ]
     if flesh.clip is not None and flesh.clip.settings.adapt != "none":
         active = np.asarray(flesh.clip.active_functions) - coarse
-        text += f"; Adaptive moves {active.min()} to {active.max()} of them in a frame"
+        said.append(f"Adaptive moves {active.min()} to {active.max()} of them in a frame")
     seconds = frame_seconds(flesh.lattice.cells, flesh.body.basis_levels, flesh.build_settings.steps)
     if seconds >= LONG_FRAME:
-        text += f"; with all of them a frame takes about {seconds:.1g} s"
-    return [f"{text}."]
+        said.append(f"With all of them a frame takes about {seconds:.1g} s")
+    return [" ".join(map(sentence, said))]

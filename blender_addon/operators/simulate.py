@@ -48,4 +48,4 @@ class THEW_OT_set_end(QuickJob, bpy.types.Operator):
             raise Refusal(f"The motion of {describe(obj)} begins in frame {first}: choose an End after it")
         owner = scene if obj.thew.use_scene_range else obj.thew
         owner.frame_end = frame
-        return f"{'The scene' if owner == scene else describe(obj)} ends at frame {frame}."
+        return f"The scene ends at frame {frame}." if owner == scene else f"{describe(obj)} ends at frame {frame}."

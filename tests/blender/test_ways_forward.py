@@ -278,3 +278,20 @@ def test_unbaked_actions_mended(dancer):
     assert "unbaked" not in mended(body, "unbaked")
     (bake,) = body.thew.bakes
     assert len(bake.clips) > 1 and bake.kind == "COMPRESSED"
+
+
+def test_split_strips_mended(dancer):
+    """A bake of the scene's range under NLA strips, as the foldout Bake sees it before any exporter is chosen, has a button too."""
+    body, rig = dancer
+    activate(body)
+    for name in ("Run", "Walk"):
+        push_down(rig, name)
+    use(rig, None)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    layout = Layout()
+    part("ui.bake_panel").draw_remarks(layout, body, bpy.context.scene, 60)
+    assert "thew.mend_export" in offered(layout)
+    assert bpy.ops.thew.mend_export(trap="split", object=body.name) == {"FINISHED"}
+    assert "split" not in [
+        each.key for each in part("bake.export_check").find_traps([body], part("bake.traps").ExportSettings())
+    ]
