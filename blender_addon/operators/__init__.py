@@ -38,6 +38,7 @@ from . import (
     rig_files,
     rigs,
     sculpt,
+    set_end,
     simulate,
     skeleton,
     switch,
@@ -47,7 +48,7 @@ from . import (
 )  # fmt: skip
 
 MODULES = (
-    add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, muscle,
+    add, simulate, set_end, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, muscle,
     keyframed, keyframed_list, keyframed_model, limbs, pin, belt, follow, rig_copy, limb_shape, export_cache, wrinkles, twist,
     hand_lattice, skeleton, sculpt, posed_mesh, region, landmark, diagnose, compare, library,
 )  # fmt: skip
