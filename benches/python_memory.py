@@ -3,11 +3,12 @@
 
     python benches/python_memory.py [CHARACTER [CELLS_ACROSS [FRAMES]]]
 
-A shot of a character of THEW_DATA in motion is written to a file (default: q_bull, 9 cells across, 100 frames). For each variant a fresh process imports
-numpy and Thew, loads the shot and simulates it. The table gives in MB: the process after the imports; its peak while it loads and while it
-simulates, each less the imports, and the latter less the frames of the clip (`Clip.nbytes`), which is to be at most 40; how much of that is the
-process's own, without the pages of Thew's library that are first read after the imports and that all processes of a machine share; what stays when
-all is done. The second last is the peak less the pages of files at the end, when most of them have been read, so it is slightly too small.
+A shot of a character of THEW_DATA in motion is written to a file (default: q_bull, 9 cells across, 100 frames). For each variant a fresh process, in
+the environment of a farm's workers, imports numpy and Thew, loads the shot and simulates it. The table gives in MB: the process after the imports; its
+peak while it loads and while it simulates, each less the imports, and the latter less the frames of the clip (`Clip.nbytes`), which is to be at most 40;
+how much of that is the process's own, without the pages of Thew's library that are first read after the imports and that all processes of a machine
+share; what stays when all is done. The second last is the peak less the pages of files at the end, when most of them have been read, so it is slightly
+too small.
 """
 
 import json
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from thew.farm.processes import ENVIRONMENT
 
 VARIANTS = {
     "hyperelastic": {},
@@ -76,7 +79,11 @@ def main() -> int:
         print("| --- |" + " --- |" * 7)
         for variant in VARIANTS:
             done = subprocess.run(
-                [sys.executable, "-c", JOB, f"{folder}/{variant}.thew"], capture_output=True, text=True, check=False
+                [sys.executable, "-c", JOB, f"{folder}/{variant}.thew"],
+                env=ENVIRONMENT | os.environ,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if done.returncode:
                 print(f"| {variant} | {done.stderr.strip().splitlines()[-1]} |")

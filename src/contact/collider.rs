@@ -6,6 +6,7 @@
 
 use super::ContactError;
 use crate::geometry::aabb;
+use crate::geometry::groups::Groups;
 use crate::range::{MAX_COORDINATE, is_position, is_sound};
 use crate::skeleton::Affine;
 use crate::surface::{Surface, TriangleRole};
@@ -42,7 +43,7 @@ pub(super) struct MeshShape {
     /// Whether each triangle belongs to a sheet.
     pub sheet: Vec<bool>,
     /// Triangles around each vertex, by index.
-    pub around: Vec<Vec<u32>>,
+    pub around: Groups,
     /// Centre of the bounding box, metres: the point about which the mesh turns.
     pub centre: Vec3,
     pub size: f64,
@@ -247,10 +248,7 @@ impl MeshShape {
                 (t, *role == TriangleRole::Thin)
             })
             .unzip();
-        let mut around = vec![Vec::new(); surface.vertices().len()];
-        for (t, corners) in (0u32..).zip(&triangles) {
-            corners.iter().for_each(|&v| around[v as usize].push(t));
-        }
+        let around = Groups::from_elements(surface.vertices().len(), &triangles);
         let (lo, hi) = surface.bounds();
         Self {
             centre: (lo + hi) / 2.0,

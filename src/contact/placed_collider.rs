@@ -176,7 +176,7 @@ impl PlacedCollider<'_> {
             (b - a).cross(&(c - a)).try_normalize(0.0)
         };
         let held: SmallVec<[u32; 3]> = (0..3).filter(|&k| on(k)).map(|k| corners[k]).collect();
-        let first = mesh.around.get(*held.first()? as usize)?;
+        let first = mesh.around.members(*held.first()? as usize);
         let shared = first.iter().copied().filter(|&t| {
             let of = mesh.triangles[t as usize];
             held.iter().all(|v| of.contains(v))

@@ -8,6 +8,7 @@ use super::ContactError;
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::bone_points::{BonePoint, bones_above};
+use crate::geometry::groups::Groups;
 use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Progress};
 use crate::surface::{DistanceGrid, TriangleRole};
@@ -62,13 +63,13 @@ pub struct ContactSkin {
     /// Mask of the triangles that can be touched.
     skin: Vec<bool>,
     /// Skin triangles around each vertex that `triangles` names.
-    around: Vec<Vec<u32>>,
+    around: Groups,
     bounds: Option<Vec<SwayBound>>,
     /// Proxies, sorted by the cell that embeds them; and the index of each cell's first.
     proxies: Vec<Proxy>,
     starts: Vec<u32>,
     /// Cells that share a vertex with each cell, itself included, ascending.
-    neighbours: Vec<Vec<u32>>,
+    neighbours: Groups,
     /// Groups of cells that lie together at rest.
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
@@ -110,12 +111,11 @@ impl ContactSkin {
         let skin: Vec<bool> = roles
             .map(|(role, t)| *role == TriangleRole::Skin && touches(t))
             .collect();
-        let mut around = vec![Vec::new(); count];
-        for (t, corners) in triangles.iter().enumerate().filter(|(t, _)| skin[*t]) {
-            corners
-                .iter()
-                .for_each(|&v| around[v as usize].push(t as u32));
-        }
+        let of_skin = (0u32..).zip(&triangles).filter(|&(t, _)| skin[t as usize]);
+        let around = Groups::new(
+            count,
+            of_skin.flat_map(|(t, corners)| corners.map(|v| (v, t))),
+        );
         let place = |v| body.embedding().position(v, body.rest_shape());
         let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
@@ -203,8 +203,8 @@ impl ContactSkin {
         let mut all = self.clone();
         let inside = |p: &&Proxy| p.point.weights.iter().all(|&w| w < 1.0);
         let mut proxies: Vec<Proxy> = self.proxies.iter().filter(inside).copied().collect();
-        for (v, around) in (0u32..).zip(&self.around) {
-            let Some(&triangle) = around.first() else {
+        for v in 0..self.rest.len() as u32 {
+            let Some(&triangle) = self.vertex_triangles(v).first() else {
                 continue;
             };
             let weights = self
@@ -266,7 +266,7 @@ impl ContactSkin {
 
     /// Returns the cells that share a vertex with a cell, itself included, ascending.
     pub(crate) fn neighbours(&self, cell: u32) -> &[u32] {
-        &self.neighbours[cell as usize]
+        self.neighbours.members(cell as usize)
     }
 
     /// Returns all cells in groups that lie together at rest.
@@ -306,7 +306,7 @@ impl ContactSkin {
 
     /// Returns the skin triangles around a vertex.
     pub(crate) fn vertex_triangles(&self, vertex: u32) -> &[u32] {
-        &self.around[vertex as usize]
+        self.around.members(vertex as usize)
     }
 
     /// Returns a vertex at rest, metres.
@@ -361,25 +361,21 @@ impl ContactSkin {
 }
 
 /// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
-fn cell_neighbours(body: &Body) -> Vec<Vec<u32>> {
+fn cell_neighbours(body: &Body) -> Groups {
     let cells = body.lattice().cells();
-    let mut around_vertex = vec![Vec::new(); body.lattice().vertices().len()];
+    let corners = (0u32..)
+        .zip(cells)
+        .flat_map(|(c, cell)| cell.corners().iter().map(move |&v| (v, c)));
+    let around_vertex = Groups::new(body.lattice().vertices().len(), corners);
+    let (mut links, mut of_cell) = (Vec::new(), Vec::new());
     for (c, cell) in (0u32..).zip(cells) {
-        cell.corners()
-            .iter()
-            .for_each(|&v| around_vertex[v as usize].push(c));
+        let beside = cell.corners().iter();
+        of_cell.extend(beside.flat_map(|&v| around_vertex.members(v as usize)));
+        of_cell.sort_unstable();
+        of_cell.dedup();
+        links.extend(of_cell.drain(..).map(|beside| (c, beside)));
     }
-    let of = |cell: &crate::lattice::Cell| {
-        let around = cell
-            .corners()
-            .iter()
-            .flat_map(|&v| &around_vertex[v as usize]);
-        let mut all: Vec<u32> = around.copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    cells.iter().map(of).collect()
+    Groups::new(cells.len(), links.into_iter())
 }
 
 /// Groups the cells of a body by the cube, one cell size wide, that holds their centre.

@@ -236,6 +236,16 @@ def test_worker_deaf_to_interrupts(tmp_path):
     assert ran.stdout.split() == ["True", "True", "False"], ran.stderr
 
 
+@pytest.mark.parametrize("given", [None, "1000000"])
+def test_worker_memory_bound(monkeypatch, given):
+    """Workers bound the freed memory that they keep, by the user's bound where there is one; the environment is as before afterwards."""
+    name = "MALLOC_TRIM_THRESHOLD_"
+    monkeypatch.delenv(name, raising=False) if given is None else monkeypatch.setenv(name, given)
+    with Processes(1, 0), processes._CONTEXT.Pool(1) as started:
+        assert started.apply(os.getenv, (name,)) == (given or processes.ENVIRONMENT[name])
+    assert os.environ.get(name) == given
+
+
 def test_worker_ended_by_two(monkeypatch):
     """Threads that end a worker at the same time, as an interrupt does, close each pipe one after the other. None starts afterwards."""
     inside = threading.Barrier(2)

@@ -26,6 +26,10 @@ from .working import run_job
 #: A fresh interpreter: a copy of this one could hold locks and threads of the simulation.
 _CONTEXT = multiprocessing.get_context("spawn")
 
+#: Environment of the workers, where the user's does not say otherwise. The C library of Linux keeps more freed memory the more has been freed,
+#: unless this bound is set: here as by Dask for its workers. A simulation with contact takes 4 MB less with it.
+ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": "65536"}
+
 
 class Processes:
     """Workers on this machine. Used in a `with` block, which ends them."""
@@ -37,8 +41,11 @@ class Processes:
         self._stopped = False
         self._starting = threading.Lock()  # held while a worker starts: none starts after the end
         self._running: dict[int, _Worker] = {}  # by the number of the thread
+        self._added: list[str] = []  # variables of this process's environment, which workers inherit
 
     def __enter__(self) -> Self:
+        self._added = [name for name in ENVIRONMENT if name not in os.environ]
+        os.environ.update({name: ENVIRONMENT[name] for name in self._added})
         return self
 
     def __exit__(
@@ -46,6 +53,8 @@ class Processes:
     ) -> None:
         with self._starting:
             self._stopped = True
+        for name in self._added:
+            os.environ.pop(name, None)
         for worker in list(self._running.values()):
             worker.end(at_once=error is not None)
 

@@ -14,7 +14,7 @@ pub(crate) trait FlexibleBody {
 
 /// Largest number of nodes whose columns are computed together. A solve holds two copies of them, of 72 bytes a node and free node each; of 64 nodes these
 /// are the largest memory of a body in contact, and no faster.
-const NODES_AT_ONCE: usize = 16;
+const NODES_AT_ONCE: usize = 8;
 
 /// W, the part of A⁻¹ between some nodes of one body; nodes can be added.
 ///
