@@ -27,6 +27,7 @@ from . import (
     playback,
     registers,
     rendering,
+    requested,
     resting,
     riding,
     saving,
@@ -262,7 +263,7 @@ def after_import(*_):
 @persistent
 def before_undo(*_):
     """Drops references to Blender's data, which undo replaces."""
-    updates.stop_update()
+    updates.pause_updates()
     registers.look_again()
 
 
@@ -277,11 +278,11 @@ def after_undo(*_):
     scene, updates.state.undone = bpy.context.scene, True
     for kind in registers.REGISTERS:
         for obj in kind.all_objects():
-            life = kind.known_state(obj)
-            if life is not None:
+            if (life := kind.known_state(obj)) is not None:
                 report_event(obj, life, Event.UNDONE)
     if not windows.is_headless():
         keyframed_events.look_up(scene)
+        requested.resume()
 
 
 # renders ------------------------------------------------------------------------------------------------------------

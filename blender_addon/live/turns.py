@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import bpy
 
@@ -57,6 +58,9 @@ class UpdateQueue:
     updated_object: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
+    request: object | None = None  # the press of Simulate that it carries out, see `requested`
+    #: The same by the object's session id, of those that wait too.
+    requests: dict[int, Any] = field(default_factory=dict)
     reports: int = 0  # number of edits and updates reported by Blender
     seen: set[int] = field(default_factory=set)  # objects whose frame in view was shown since their last edit
     passed_over: set[int] = field(
@@ -67,6 +71,13 @@ class UpdateQueue:
     pictured: bool = False  # it has shown the frame in view
     #: Object session id -> the part of its motion that was displayed last.
     displayed_parts: dict[int, object] = field(default_factory=dict)
+
+    def take_due(self, now: float) -> set[int]:
+        """Returns the session ids of the objects whose time has come, which override nothing any more."""
+        due = {uid for uid, when in self.waiting.items() if when <= now}
+        for uid in due:
+            self.overriding.pop(uid, None)
+        return due
 
 
 state = UpdateQueue()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 import traceback
 from time import perf_counter
+from typing import Any
 
 import bpy
 
 from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED_ERRORS, thew
 from ..logic.states import Build, Effect, Event, Motion, Switch
-from ..logic.tasks import Stepper, finish
+from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses, reading, visibility, windows
 from . import jobs, keyframed, rendering, session, turns, validity
 from .events import EFFECT_HANDLERS, report_event
@@ -240,7 +241,7 @@ def tick() -> float | None:
         return STEP_INTERVAL if state.pictured and not ended else QUICK_INTERVAL
     except Exception:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
-        state.stepper = None
+        state.stepper = state.request = None
         return None
 
 
@@ -270,15 +271,15 @@ def start_next() -> bool:
     if poses.silence_depth or state.rendering or windows.is_stroking():
         return False
     now, scene = time.monotonic(), bpy.context.scene
-    due = {uid for uid, when in state.waiting.items() if when <= now}
-    for uid in due:
-        state.overriding.pop(uid, None)
-    every = [*fleshes.objects(scene), *keyframed.register.objects(scene)]
+    due, every = state.take_due(now), [*fleshes.objects(scene), *keyframed.register.objects(scene)]
     waiting = turns.in_order(obj for obj in every if obj.session_uid in due)
     for uid in due - {obj.session_uid for obj in waiting}:
         del state.waiting[uid]  # deleted meanwhile, or of another scene
     for obj in waiting:
         del state.waiting[obj.session_uid]
+        if (asked := state.requests.get(obj.session_uid)) is not None:
+            start(obj, scene, asked.task(obj, scene), asked)
+            return True
         if not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
             continue
         if not visibility.is_looked_at(obj):
@@ -296,14 +297,18 @@ def start_next() -> bool:
                 continue
             if windows.is_playing() and validity.is_behind(obj, scene, flesh):
                 state.read_in_playback.add(obj.session_uid)
-            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
-            state.updated_object, state.started_from = obj, turns.update_inputs(obj, scene)
-            state.pictured, state.begun = False, perf_counter()
-            flesh.viewed = turns.frame_in_view(obj, scene)
+            start(obj, scene, jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
             return True
         except EXPECTED_ERRORS as error:
             jobs.fail(obj, flesh, error)
     return False
+
+
+def start(obj: bpy.types.Object, scene: bpy.types.Scene, task: Task, request: Any = None) -> None:
+    """Starts a task as the update under way of an object; `request`: see `requested`."""
+    state.stepper, state.updated_object, state.started_from = Stepper(task), obj, turns.update_inputs(obj, scene)
+    state.pictured, state.begun, state.request = False, perf_counter(), request
+    fleshes.state_of(obj).viewed = turns.frame_in_view(obj, scene)
 
 
 def is_keyframed(obj: bpy.types.Object) -> bool:
@@ -344,8 +349,15 @@ def show_last_finished() -> None:
 
 def finish_update() -> None:
     """Ends an update, and reports its failure; its result is in view by now."""
-    stepper, obj = state.stepper, state.updated_object
-    state.stepper = state.updated_object = None
+    stepper, obj, request = state.stepper, state.updated_object, state.request
+    state.stepper = state.updated_object = state.request = None
+    if request is not None:
+        request.note_end(stepper)
+        if stepper.error is None:
+            state.displayed_parts.clear()
+        elif not request.is_pending and is_alive(obj):
+            show_finished(obj, bpy.context.scene)
+        return
     failed = stepper.error is not None and not isinstance(stepper.error, Cancelled)
     if stepper.error is None or failed:
         state.displayed_parts.clear()
@@ -363,18 +375,25 @@ def finish_update() -> None:
 def drop_update(obj: bpy.types.Object) -> bool:
     """Drops the update of one object; returns whether it waited or was under way."""
     waited = state.waiting.pop(obj.session_uid, None) is not None
+    state.requests.pop(obj.session_uid, None)
     state.overriding.pop(obj.session_uid, None)
     if state.updated_object != obj:
         return waited
     state.stepper.close()
-    state.stepper = state.updated_object = None
+    state.stepper = state.updated_object = state.request = None
     return True
+
+
+def pause_updates() -> None:
+    """Drops the update under way and those that wait, but not what the artist asked for: `requested.resume` puts that back."""
+    if state.stepper is not None:
+        state.stepper.close()
+        state.stepper = state.updated_object = state.request = None
+    state.waiting.clear()
+    state.overriding.clear()
 
 
 def stop_update() -> None:
     """Drops the update under way and those that wait."""
-    if state.stepper is not None:
-        state.stepper.close()
-        state.stepper = state.updated_object = None
-    state.waiting.clear()
-    state.overriding.clear()
+    pause_updates()
+    state.requests.clear()

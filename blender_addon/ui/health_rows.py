@@ -56,8 +56,14 @@ def in_rest_position(obj) -> bool:
 
 def draw_progress(layout) -> bool:
     """Draws a progress bar while something is computed. Returns whether it did."""
-    stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
+    job = work.running_steppers[-1] if work.running_steppers else None
+    stepper = job or updates.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.bar.shown, text=translate(stepper.status_text))
+    asked = job is None and bool(updates.state.requests)
+    said = f"{stepper.status_text} (Esc cancels)" if job or asked else stepper.status_text
+    row = layout.row(align=True)
+    row.progress(factor=stepper.bar.shown, text=translate(said))
+    if asked:
+        row.operator("thew.simulate_stop", text="", icon="X")
     return True

@@ -9,7 +9,7 @@ import bpy
 
 from ..languages.contexts import AMBIGUOUS, OWN
 from ..languages.translations import translate
-from ..live import target
+from ..live import target, work
 from ..logic import native
 from .layouts import draw_text, letters_per_line
 
@@ -45,7 +45,14 @@ class TargetPanel:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        self.contents(layout, context, target.target_mesh(context), letters_per_line(context))
+        self.contents(idle_part(layout), context, target.target_mesh(context), letters_per_line(context))
+
+
+def idle_part(layout: bpy.types.UILayout) -> bpy.types.UILayout:
+    """Returns the part of a layout that is greyed out while a job takes every click: only its progress and Esc are of use then."""
+    column = layout.column()
+    column.enabled = not work.running_steppers
+    return column
 
 
 def has_flesh(obj: bpy.types.Object) -> bool:

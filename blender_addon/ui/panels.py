@@ -27,7 +27,7 @@ from .contact_panel import draw_contact, draw_switch
 from .details_panel import draw_details
 from .health_rows import draw_health, draw_progress
 from .layouts import buttons, draw_bind, draw_text, letters_per_line, wrap
-from .panel_places import Physics, Sidebar, panels
+from .panel_places import Physics, Sidebar, idle_part, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider
 from .twist_panel import draw_twist
@@ -49,15 +49,16 @@ def draw_target(layout, context, obj) -> None:
 def draw_start(layout, context, obj, width: int) -> None:
     """Draws the panel of a mesh that has no flesh yet."""
     settings, idle = obj.thew, idle_armature_modifier(obj)
+    outer, layout = layout, idle_part(layout)
     if idle is not None:
         draw_idle(layout, obj, idle, width)
     elif armature_modifier(obj) is None:
         draw_boneless(layout, context, obj, width)
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
-    if not draw_progress(layout) and idle is None:
-        layout.label(text=shorten(translate(no_flesh_text(obj)), width), icon="INFO")
-    column = layout.column()
+    if not draw_progress(outer) and idle is None:
+        outer.label(text=shorten(translate(no_flesh_text(obj)), width), icon="INFO")
+    column = idle_part(outer)
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
@@ -104,7 +105,7 @@ def no_flesh_text(obj) -> str:
 
 def draw_flesh(layout, obj, frame: int, width: int) -> None:
     """Draws the controls that every session needs once flesh is added."""
-    settings = obj.thew
+    settings, outer, layout = obj.thew, layout, idle_part(layout)
     row = buttons(layout)
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
     if hidden_flesh.can_add_again(obj):
@@ -124,7 +125,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     touches.prop(settings, "use_contact", toggle=True, icon="MOD_PHYSICS")
     draw_paint(row, obj, flesh_map.FLESH, "Paint", "Stop")
     row.operator("thew.bake", icon="SHAPEKEY_DATA")
-    draw_health(layout, obj, frame, width)
+    draw_health(outer, obj, frame, width)
 
 
 def draw_height(column, settings) -> None:

@@ -297,7 +297,7 @@ def test_pull_tool_failed_end(bump, monkeypatch, where):
 def test_job_failure_releases(hand):
     """A job that fails at its start or on its way releases everything."""
     for broken in ("event_timer_add", "progress_begin", "modal_handler_add", "progress_update"):
-        job, context = tool("simulate", "THEW_OT_simulate"), hand.context()
+        job, context = tool("rigs", "THEW_OT_settle"), hand.context()
         context.view_layer.objects.active = hand.body
         for name in ("progress_begin", "progress_end", "progress_update"):
             setattr(context.window_manager, name, lambda *_: None)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulate in a window: the panel stays at hand while it runs. There is no window: events and the timer are handed on by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from helpers import animate, flesh_of, part, play
+from test_rig_tool_events import event, tool
+from ticking import FRAMES, tick
+
+
+class Manager:
+    """Counts the timers and handlers of an operator."""
+
+    def __init__(self):
+        self.timers, self.handlers = 0, 0
+
+    def event_timer_add(self, *_, **__):
+        self.timers += 1
+
+    def event_timer_remove(self, _timer):
+        self.timers -= 1
+
+    def modal_handler_add(self, _operator):
+        self.handlers += 1
+
+
+@pytest.fixture
+def press(window):
+    """Returns a function that presses Simulate; it returns the operator, whose `hand` gives it an event."""
+    body, rig, _ = window
+    pressed = []
+
+    def now(**frames):
+        job, manager = tool("simulate", "THEW_OT_simulate", **frames), Manager()
+        context = SimpleNamespace(
+            scene=bpy.context.scene,
+            view_layer=bpy.context.view_layer,
+            window_manager=manager,
+            window=object(),
+            screen=SimpleNamespace(is_animation_playing=False),
+            workspace=SimpleNamespace(status_text_set=lambda _text: None),
+        )
+        job.answer = job.invoke(context, event("RET"))
+        job.hand = lambda kind="TIMER", value="NOTHING": job.modal(context, event(kind, value))
+        job.manager = manager
+        pressed.append(job)
+        return job
+
+    now.body, now.rig = body, rig
+    body.thew.tremble = 0.5  # so that there is something to simulate
+    updates().stop_update()
+    yield now
+    for job in pressed:
+        assert job.manager.timers == 0, "a timer is left"
+    assert not part("live.turns").state.requests and part("live.turns").state.request is None
+
+
+def updates():
+    return part("live.updates")
+
+
+def run_until_simulating() -> None:
+    """Ticks until the native simulation is under way."""
+    for _ in range(10_000):
+        updates().tick()
+        stepper = updates().state.stepper
+        if stepper is not None and stepper.waiting and stepper.text.startswith("Simulating"):
+            return
+    raise AssertionError("nothing is simulated")
+
+
+def test_simulate_passes_events(press):
+    """While it runs every event but Esc is passed on, and the handlers of edits are awake; then it reports what moves."""
+    job = press()
+    assert job.answer == {"RUNNING_MODAL"} and job.manager.handlers == 1
+    run_until_simulating()
+    for kind in ("LEFTMOUSE", "Z", "TAB", "MOUSEMOVE", "G", "SPACE", "TIMER"):
+        assert job.hand(kind, "PRESS") == {"PASS_THROUGH"}
+    assert not part("scene.poses").silence_depth
+    assert not bpy.ops.thew.simulate.poll() and bpy.ops.thew.bake.poll()
+    tick()
+    assert job.hand() == {"FINISHED"}
+    assert job.reported == [({"INFO"}, "“Body” moves from frame 1 to 20.")]
+    assert bpy.ops.thew.simulate.poll()
+
+
+def test_simulate_reads_anew(press):
+    """The animation is read again, and the flesh is that of a script's Simulate."""
+    animate(press.rig, bend=-0.3)
+    job = press()
+    tick()
+    assert job.hand() == {"FINISHED"}
+    shown = play(press.body, FRAMES)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_array_equal(play(press.body, FRAMES), shown)
+
+
+def test_simulate_takes_range(press):
+    """Frames that are given become the object's own; without them those of the scene stay in force."""
+    job = press(frame_start=3, frame_end=9)
+    tick()
+    assert job.hand() == {"FINISHED"} and press.body.thew.frames(bpy.context.scene) == (3, 9)
+    assert not press.body.thew.use_scene_range
+    press.body.thew.use_scene_range = True
+    job = press()
+    bpy.context.scene.frame_end = 15  # edited while it runs
+    tick()
+    assert job.hand() == {"FINISHED"} and press.body.thew.use_scene_range and flesh_of(press.body).clip_end == 15
+
+
+@pytest.mark.parametrize(("name", "value"), [("softness", 0.2), ("cells_across", 7), ("motion_start", "CYCLE")])
+def test_simulate_setting_restarts(press, name, value):
+    """A setting that is edited while it runs starts it again: the flesh is that of the new setting."""
+    job = press()
+    run_until_simulating()
+    first = updates().state.stepper
+    setattr(press.body.thew, name, value)
+    tick()
+    assert first.done and first.result is None, "the former one went on to its end"
+    assert job.hand() == {"FINISHED"} and not updates().state.waiting
+    shown = play(press.body, FRAMES)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_array_equal(play(press.body, FRAMES), shown)
+
+
+@pytest.mark.parametrize("how", ["esc", "button"])
+@pytest.mark.parametrize("early", [True, False])
+def test_simulate_cancelled(press, how, early):
+    """Esc and the button beside the bar cancel it at any time: the former flesh stays in view."""
+    before = play(press.body, FRAMES)
+    job = press()
+    if not early:
+        run_until_simulating()
+    if how == "esc":
+        assert job.hand("ESC", "PRESS") == {"RUNNING_MODAL"}
+    else:
+        assert bpy.ops.thew.simulate_stop() == {"FINISHED"}
+    tick()
+    assert job.hand() == {"CANCELLED"} and job.reported[-1][1] == "Cancelled: nothing was changed."
+    assert not updates().state.waiting and not updates().state.displayed_parts
+    np.testing.assert_array_equal(play(press.body, FRAMES), before)
+
+
+def test_simulate_survives_undo(press):
+    """Undo drops what is under way before Blender's data are replaced; the simulation then runs with what undo brought back."""
+    bpy.ops.ed.undo_push(message="before")
+    press.body.thew.softness = 0.2
+    bpy.ops.ed.undo_push(message="softer")
+    job = press()
+    run_until_simulating()
+    first = updates().state.stepper
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    assert first.done and updates().state.stepper is None
+    assert job.hand() == {"PASS_THROUGH"}, "it waits for its next turn"
+    tick()
+    assert job.hand() == {"FINISHED"}
+    body = bpy.data.objects["Body"]
+    assert flesh_of(body).build_settings.softness == pytest.approx(body.thew.softness) != pytest.approx(0.2)
+    assert np.isfinite(play(body, (3, 9))).all()
+
+
+@pytest.mark.parametrize("gone", ["mesh", "armature", "undone"])
+@pytest.mark.parametrize("early", [True, False])
+def test_simulate_without_its_object(press, gone, early):
+    """The mesh or its armature may be deleted while it runs, by hand or by undo."""
+    job = press()
+    if not early:
+        run_until_simulating()
+    if gone == "undone":
+        updates().pause_updates()  # as before undo
+        bpy.data.objects.remove(press.body)
+        part("live.handlers").after_undo()
+    else:
+        bpy.data.objects.remove({"mesh": press.body, "armature": press.rig}[gone])
+    tick()
+    assert job.hand() == {"CANCELLED"}
+    assert "unforeseen" not in str(job.reported)
+    part("live.turns").state.requests.clear()
+    bpy.context.scene.frame_set(5)
+
+
+def test_simulate_makes_room(press):
+    """Another job, a render or a new file ends it, and it says so."""
+    job = press()
+    run_until_simulating()
+    updates().stop_update()
+    assert job.hand() == {"CANCELLED"} and "something else began" in job.reported[-1][1]
+    job = press()
+    run_until_simulating()
+    job.cancel(None)  # Blender does so before it reads another file
+    assert job.manager.timers == 0
+    tick()
+
+
+def test_simulate_in_edit_mode(press):
+    """Edit mode of the mesh, entered while it runs, is refused or waited for, and nothing is lost."""
+    job = press()
+    run_until_simulating()
+    bpy.context.view_layer.objects.active = press.body
+    bpy.ops.object.mode_set(mode="EDIT")
+    tick()
+    answer = job.hand()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert answer in ({"FINISHED"}, {"CANCELLED"}) and "unforeseen" not in str(job.reported)
+    tick()
+    assert np.isfinite(play(press.body, (3, 9))).all()
+
+
+def test_simulate_refused(press):
+    """What is refused is said and changes nothing: at once where it can be told, else at its turn."""
+    before, notes = play(press.body, FRAMES), press.body.thew.made.notes
+    job = press(frame_start=9, frame_end=3)
+    assert job.answer == {"CANCELLED"} and "is empty" in job.reported[-1][1]
+    press.body.thew.made.flesh = False
+    job = press()
+    assert job.answer == {"CANCELLED"} and "has no flesh" in job.reported[-1][1]
+    press.body.thew.made.flesh = True
+    job = press()
+    press.rig.scale = (0.0, 0.0, 0.0)
+    tick()
+    assert job.hand() == {"CANCELLED"} and "is scaled to zero" in job.reported[-1][1]
+    press.rig.scale = (1.0, 1.0, 1.0)
+    bpy.context.view_layer.update()
+    tick()
+    assert press.body.thew.made.notes == notes
+    np.testing.assert_array_equal(play(press.body, FRAMES), before)
+
+
+def test_simulate_bar_has_stop(press):
+    """The panel's bar says that Esc cancels and has a button that does; settings are not greyed out. A job that takes every click
+    greys them out."""
+    from helpers import Layout
+
+    rows, job = part("ui.health_rows"), press()
+    run_until_simulating()
+    layout = Layout()
+    rows.draw_progress(layout)
+    assert next(call for call in layout.seen if call[0] == "progress")[-1].endswith("(Esc cancels)")
+    assert ("operator", "thew.simulate_stop", "") in layout.seen
+    assert part("ui.panel_places").idle_part(Greyed()).enabled
+    bpy.ops.thew.simulate_stop()
+    tick()
+    assert job.hand() == {"CANCELLED"}
+    work, stepper = part("live.work"), part("logic.tasks").Stepper(iter(()))
+    work.running_steppers.append(stepper)
+    try:
+        assert not part("ui.panel_places").idle_part(Greyed()).enabled
+        layout = Layout()
+        rows.draw_progress(layout)
+    finally:
+        work.running_steppers.remove(stepper)
+    assert next(call for call in layout.seen if call[0] == "progress")[-1].endswith("(Esc cancels)")
+    assert not any("simulate_stop" in call for call in layout.seen)
+
+
+@pytest.mark.parametrize("broken", ["event_timer_add", "modal_handler_add"])
+def test_simulate_failure_releases(press, monkeypatch, broken):
+    """A failure while it begins leaves no timer, and nothing that waits."""
+
+    def explode(*_args, **_options):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(Manager, broken, explode)
+    job = press()
+    assert job.answer == {"CANCELLED"} and "a bug" in job.reported[-1][1]
+    assert not updates().state.requests and not updates().state.waiting
+
+
+class Greyed:
+    """Stands in for a layout, and remembers whether it is enabled."""
+
+    enabled = True
+
+    def column(self):
+        return Greyed()
