@@ -24,7 +24,7 @@ from ..logic.json_text import parse_json
 from ..logic.native import core
 from ..logic.states import Clip
 from ..logic.tasks import Task, Work
-from ..scene import cache_files, poses, rig_controls
+from ..scene import animation, cache_files, poses, rig_controls
 from ..scene.own_skin import own_pose_bones
 from . import simulating
 from .build_settings import BuildSettings, hash_of
@@ -110,13 +110,14 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
     if not content:
         return None
     marked, bones = poses.marked_cycle(subject, scene), len(own_pose_bones(subject.armature))
+    end = animation.last_key(subject.armature, scene)
     moving = rig_controls.control_animation(obj)
 
     def open_kept(_progress):
         try:
             kept = open_content(content, character, bind_pose, build_settings)
             if kept is not None and kept.motion is not None:
-                kept.motion.marked = marked
+                kept.motion.marked, kept.motion.keyed_to = marked, end
                 wide = kept.motion.raw.shape[1] == 16 * bones + 32 and not (
                     moving or build_settings.collides_with or build_settings.pins
                 )

@@ -209,7 +209,7 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
     traces = [each for each in (others, held, driven) if each is not None]
     others = np.concatenate(traces, axis=1) if traces else None
     others = None if others is None else others[: live + 1]
-    options = build_settings.fps, motion.start, controls[: live + 1], marked, others
+    options = build_settings.fps, motion.start, controls[: live + 1], marked, others, motion.keyed_to
     begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)
     return begun, live
 

@@ -33,6 +33,10 @@ RUN_IN_TIME = 1.0 / 6.0
 
 LEAD_TIME = 2.0
 """Seconds of motion before a range that are simulated: less than a hundredth of a swing is left by then."""
+MIN_HELD_STEPS = 3
+"""Steps without motion at the end of a range, after the last key, from which on it is longer than its motion. One or two too many are
+a slip of the hand on a loop.
+"""
 MIN_LEAP, MIN_LEAP_RATIO = 0.1, 4.0
 """Step of a bone's head, as a part of the size, and its ratio to the steps beside it, beyond which it was placed there: from a pose
 of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames.
@@ -104,11 +108,13 @@ def beginning(
     controls: np.ndarray | None = None,
     marked: bool = False,
     others: np.ndarray | None = None,
+    keyed_to: float | None = None,
 ) -> Beginning:
     """Returns the beginning of a motion of poses `maps` [f + 1, b, 4, 4], metres; the last pose only looks ahead.
 
     heads [b, 3] at rest; `first`: the number of the first frame; controls [f + 1, r] of the rigs; `marked`: somebody has marked
-    this range as a cycle; others [f + 1, k, 4, 3]: paths of other objects that must repeat too.
+    this range as a cycle; others [f + 1, k, 4, 3]: paths of other objects that must repeat too; `keyed_to`: the last keyed frame
+    (None: nothing is keyed).
     """
     frames = len(maps) - 1
     if frames < 3:
@@ -118,13 +124,30 @@ def beginning(
     if choice in (AUTOMATIC, CYCLE):
         more = [controls_as_points(controls, size)] if controls is not None else []
         every = np.concatenate([path, *more, *([others] if others is not None else [])], axis=1)
-        found = cycle(every, maps, size, marked or choice == CYCLE)
+        meant = marked or choice == CYCLE
+        over = not meant and is_over(every[:-1], size, fps, None if keyed_to is None else keyed_to - first)
+        found = None if over else cycle(every, maps, size, meant)
         if found and (choice == CYCLE or np.ptp(every[:-1], axis=0).max() > STANDSTILL_TOLERANCE * size):
             return Beginning(0, found.period, found.travel > 0.0, _cycle_note(found, first, first + frames - 1))
     run_in = round(RUN_IN_TIME * fps)
     if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STANDSTILL_TOLERANCE:
         return Beginning(run_in, note=f"The joints come from a standstill just before frame {first}.")
     return Beginning()
+
+
+def is_over(path: np.ndarray, size: float, fps: float, keyed_to: float | None = None) -> bool:
+    """Returns whether a motion ends within its range and then stands still: it happens once, even if its ends meet.
+
+    A hold that is keyed belongs to the motion, and may repeat with it; after `LEAD_TIME` flesh is at rest, and nothing is left to
+    repeat. `keyed_to`: number of the pose [f] with the last key.
+    """
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=-1).max(axis=(1, 2))
+    moving = np.flatnonzero(steps > STANDSTILL_TOLERANCE * size)
+    if not len(moving):
+        return False
+    held = len(steps) - 1 - int(moving[-1])
+    beyond = 0 if keyed_to is None else min(held, len(steps) - keyed_to)
+    return beyond >= MIN_HELD_STEPS or held >= LEAD_TIME * fps
 
 
 def lead_length(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -> int:

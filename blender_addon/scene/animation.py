@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import bpy
 
+from ..saved import timing
+
 # the active action ------------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +259,14 @@ def strip_time(strip: bpy.types.NlaStrip, frame: float) -> float:
         ended = frame >= strip.frame_end and min(turned, length - turned) < 1e-4 * length
         gone = length if ended else turned
     return strip.action_frame_end - gone if strip.use_reverse else strip.action_frame_start + gone
+
+
+def last_key(id_data: bpy.types.ID, scene: bpy.types.Scene) -> float | None:
+    """Returns the last frame of `scene` that the action or the strips of an ID have a key in; None where there are none."""
+    animation = id_data.animation_data
+    ends = [curve.range()[1] for curve in curves_in(animation) if not curve.mute]
+    ends += [strip.frame_end for strip in strips(animation)]
+    return timing.frame_at(scene, max(ends)) if ends else None
 
 
 def animates(id_data: bpy.types.ID, start: str = "") -> bool:

@@ -78,6 +78,7 @@ class Motion:
     controls: np.ndarray  # [f, r] of every rig
     moving: tuple  # their keys and drivers: see `rig_controls.control_animation`
     marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
+    keyed_to: float | None = None  # last keyed frame of the armature; None: nothing of it is keyed
     colliders: Colliders = field(default_factory=Colliders)  # colliders of the flesh
     before: LeadPoses | None = None  # poses that lead to it; None: not read
     pins: np.ndarray = field(
@@ -382,10 +383,11 @@ def motion_of(
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
+    end = animation.last_key(wanted.subject.armature, scene)
     obj = wanted.subject.obj
     pinned, moved_by = pins.fingerprint(obj), movers.fingerprint(obj, wanted.subject.armature)
     others = before, held[lead:], pinned, moved_by, drive[lead:], driven.read_driven(obj, scene)
-    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, *others)
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, end, collided, *others)
 
 
 def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:

@@ -90,6 +90,42 @@ def test_cycle_travels(addon):
     )
 
 
+def held(frames: int, bend=swing, hold: int = 0):
+    """Returns one turn and its end, played over `frames` frames: the last pose stays on. `hold`: steps for which it waits first."""
+    turn = poses(PERIOD + 1, bend)[: PERIOD + 1]
+    turn = np.concatenate([np.repeat(turn[:1], hold, axis=0), turn])
+    return turn[np.minimum(np.arange(frames + 1), len(turn) - 1)]
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 2, 3, 10, 40, 200])
+def test_cycle_held_beyond_last_key(addon, beyond):
+    """A motion whose ends meet is no loop in a range that goes on without it, except for a frame or two by a slip of the hand."""
+    maps = held(PERIOD + 1 + beyond)
+    assert bool(beginning_of(maps, keyed_to=PERIOD + 1).period) == (beyond < 3)
+    assert beginning_of(maps, "CYCLE", keyed_to=PERIOD + 1).period and beginning_of(maps, marked=True).period
+    # Nothing is known about keys: it ends where it stands still for so long that flesh is at rest.
+    assert bool(beginning_of(maps).period) == (beyond < 2.0 * FPS)
+
+
+@pytest.mark.parametrize("hold", [4, 20])
+def test_cycle_keyed_hold(addon, hold):
+    """A loop with a hold that is keyed remains one, at its end as at its beginning."""
+    at_the_end = held(PERIOD + 1 + hold)
+    assert beginning_of(at_the_end, keyed_to=PERIOD + 1 + hold).period == PERIOD + hold
+    assert beginning_of(at_the_end, keyed_to=500.0).period == PERIOD + hold
+    at_the_start = held(PERIOD + 1 + hold, hold=hold)
+    assert beginning_of(at_the_start, keyed_to=PERIOD + 1 + hold).period == PERIOD + hold
+    assert not beginning_of(held(PERIOD + 11 + hold, hold=hold), keyed_to=PERIOD + 1 + hold).period
+
+
+def test_cycle_held_while_rig_moves(addon):
+    """A rig that goes on moving while the bones stand still belongs to the motion."""
+    maps = held(2 * PERIOD + 1)
+    control = np.sin(np.pi * np.arange(len(maps)) / PERIOD)[:, None]
+    assert beginning_of(maps, keyed_to=PERIOD + 1, controls=control).period == 2 * PERIOD
+    assert not beginning_of(maps, keyed_to=PERIOD + 1, controls=np.ones_like(control)).period
+
+
 @pytest.mark.parametrize(
     "maps",
     [
@@ -229,6 +265,37 @@ def test_cycle_preview_and_bake(loop_character):
     assert np.abs(play(obj, frames) - live).max() < 1e-5
 
 
+def test_cycle_in_longer_scene(loop_character):
+    """An action whose ends meet is no loop in a scene that goes on after its last key, and is one once End is set, or a hold keyed."""
+    obj, armature = loop_character
+    bpy.context.scene.frame_end = 40
+    flesh = add_flesh(obj, cells_across=6)
+    assert not flesh.beginning.period and "Loops" not in obj.thew.made.notes
+    bpy.context.scene.frame_end = 21
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert flesh.beginning.period == 20
+    bpy.context.scene.frame_end = 40
+    curve = next(iter(part("scene.animation").curves_in(armature.animation_data)))
+    curve.keyframe_points.insert(40, curve.evaluate(40))
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert flesh.beginning.period == 39
+    push_down(armature, armature.animation_data.action)
+    assert part("scene.animation").last_key(armature, bpy.context.scene) == 40
+    bpy.context.scene.render.frame_map_new = 200  # Time Stretching
+    assert part("scene.animation").last_key(armature, bpy.context.scene) == 80
+    assert part("scene.animation").last_key(obj, bpy.context.scene) is None
+
+
+def push_down(armature, action) -> None:
+    """Moves the active action into a strip of a track of the NLA."""
+    data = armature.animation_data
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Strip", round(action.frame_range[0]), action)
+    if hasattr(strip, "action_slot"):
+        strip.action_slot = action.slots[0]
+
+
 def test_cycle_repeated(loop_character):
     """A loop that is played several times is simulated once, and a longer bake shows the preview."""
     obj, armature = loop_character
@@ -325,3 +392,26 @@ def test_cycle_real_characters(addon, name, clip):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     box = np.linalg.norm(np.ptp(live, axis=0))
     assert np.abs(play(obj, [frames[-1]])[0] - live).max() < 1e-5 * box
+
+
+@pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
+@pytest.mark.parametrize(
+    ("name", "clip"), [("q_frog.glb", "FrogArmature|Frog_Jump"), ("Fox.glb", "Run"), ("robot.glb", "Robot_Jump")]
+)
+def test_cycle_real_characters_in_longer_scenes(addon, name, clip):
+    """Clips of real characters are no loops in a scene that is longer, whatever their ends, and are as before in one that fits."""
+    meshes = liveliest.open_source(str(FOLDER / name))
+    clip = next(action for action in characters.clips() if action.startswith(clip))
+    frames, scene = liveliest.play_clip(meshes, clip), bpy.context.scene
+    found = part("scene.reading").subject(meshes[0], bpy.context.view_layer)
+    bones = [bone.name for bone in found.armature.data.bones]
+    heads = np.array([found.armature.matrix_world @ bone.head_local for bone in found.armature.data.bones])
+    size, rest = max(found.armature.dimensions), np.array(meshes[0].matrix_world)
+    for longer, is_loop in ((0, True), (2, True), (5, False), (200, False)):
+        first, last = frames[0], frames[-1] + longer
+        read = part("scene.poses").read_motion(found, bones, rest, scene, bpy.context.view_layer, first, last)
+        motion = part("logic.tasks").finish(read)
+        start = part("logic.cycles").beginning(
+            "AUTOMATIC", motion.maps, heads, size, 24.0, first, keyed_to=motion.keyed_to
+        )
+        assert bool(start.period) == is_loop, longer
