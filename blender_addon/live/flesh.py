@@ -24,6 +24,7 @@ from ..logic.colliders import Colliders
 from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cuts import Cut
 from ..logic.cycles import Beginning
+from ..logic.loop_rounds import USUAL_DECAY
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
 from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver, RigAction
@@ -149,6 +150,7 @@ class Flesh(BuildStages):
     arriving: PartialMotion | None = None  # finished frames of the simulation under way
     viewed: float | None = None  # frame at which the artist looks at the motion; None: at none
     pace: float = glance.USUAL_PACE  # seconds that a frame took in the last simulation
+    loop_decay: float = USUAL_DECAY  # by which a loop closes: see `LoopRounds`
 
     # latest results, by the hash of their inputs
     _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without

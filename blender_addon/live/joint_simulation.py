@@ -304,7 +304,8 @@ def simulate_members(
     thew, common = core(), contact.SharedData(place)
     rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
-        report, later = progress_words.callback(progress), [None] * len(drafts)
+        rounds, later = simulating.loop_rounds(drafts[0], plans[0]), [None] * len(drafts)
+        report = progress_words.callback(progress, rounds)
         arguments = [shot_arguments(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
         if plans[0].beginning.period:
             clips = thew.simulate_shots([thew.Shot(**each) for each in arguments], report)
@@ -321,6 +322,7 @@ def simulate_members(
         error_text = str(error) if told is None else pins.with_names(drafts[int(told[1])], str(error))
         text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], error_text)
         raise type(error)(text) from error
+    progress(1.0, "")
     found = []
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-#: The core's words for the current round of a loop.
-LOOP_ROUND = re.compile(r"loop, round (\d+)")
+from ..logic.loop_rounds import LoopRounds
 
 
 def text(plan: Any) -> str:
@@ -21,16 +19,22 @@ def own_text(progress: Callable[[float, str], bool]) -> Callable[[float, str], b
     return lambda at, _stage: progress(at, "")
 
 
-def callback(progress: Callable[[float, str], bool]) -> Callable[[float, str], bool]:
-    """Builds the core's progress callback: it passes on frames, as text that a loop goes round again, and the work before frame 1.
+def callback(
+    progress: Callable[[float, str], bool], rounds: LoopRounds | None = None, start: float = 0.0, end: float = 1.0
+) -> Callable[[float, str], bool]:
+    """Builds the core's progress callback: it passes on frames from `start` to `end`, with the round of a loop, and the work before frame 1.
 
     The preparation of contact counts from 0 to 1 by itself, and flesh deep in other flesh takes seconds to come to rest.
     """
+    furthest = start
 
     def report_progress(at: float, stage: str) -> bool:
-        turn = LOOP_ROUND.search(stage)
-        if "frame" in stage:
-            return progress(at, "Simulating the loop once more" if turn and turn[1] != "1" else "")
-        return progress(0.0, stage if at < 1.0 else "")
+        nonlocal furthest
+        looped = rounds.fraction(stage) if rounds is not None else None
+        if rounds is None or looped is None:
+            furthest = max(furthest, start + (end - start) * at if "frame" in stage else start)
+            return progress(furthest, "" if "frame" in stage or at >= 1.0 else stage)
+        furthest = max(furthest, start + (end - start) * looped)
+        return progress(furthest, f"Simulating the loop, round {rounds.made}" if rounds.made > 1 else "")
 
     return report_progress

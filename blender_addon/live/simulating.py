@@ -13,6 +13,7 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.colliders import Colliders
+from ..logic.loop_rounds import USUAL_DECAY, LoopRounds
 from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
 from ..logic.states import Event
@@ -62,6 +63,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
             look_ahead(progress)
             begun = perf_counter()
             clip = simulate_clip(progress)
+        progress(1.0, "")
         if not plan.beginning.period:
             flesh.pace = (perf_counter() - begun) / len(motion.maps)
         examined = (
@@ -72,20 +74,28 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return clip, *examined
 
     def simulate_clip(progress):
-        report = progress_words.callback(progress)
         maps, begun = new.place.maps(motion.maps), plan.beginning
+        rounds = loop_rounds(new, plan, flesh.loop_decay)
+        share = (
+            rounds.expected * begun.period / (rounds.expected * begun.period + len(maps) * plan.continues)
+            if rounds
+            else 1.0
+        )
+        report = progress_words.callback(progress, rounds, 0.0, share)
         if not plan.beginning.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, report, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
         held = {**pins.options(new, plan.pin_rows(new)), **plan.drive_options(new)}
         clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options, **held), progress=report)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
+        flesh.loop_decay = rounds.observed_decay() if rounds else flesh.loop_decay
         later = None
         if plan.continues:
             held = {
                 **pins.options(new, simulation_plan.pin_rows_after(new, plan)),
                 **simulation_plan.drive_options_after(new, plan),
             }
+            report = progress_words.callback(progress, None, share)
             later = thew.simulate(
                 **arguments(new, plan, *simulation_plan.after(new, plan, maps), **held), progress=report
             )
@@ -124,6 +134,12 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
     return Event.CLIP_MADE
+
+
+def loop_rounds(new: BuildStages, plan: SimulationPlan, decay: float = USUAL_DECAY) -> LoopRounds | None:
+    """Returns the expected rounds of a plan that is a loop, for its progress; None for other plans. `decay`: see `LoopRounds`."""
+    period, settings = plan.beginning.period, new.build_settings
+    return LoopRounds(period, settings.fps, settings.with_damping(new.body).mass_damping, decay) if period else None
 
 
 @dataclass(frozen=True)

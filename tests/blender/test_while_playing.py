@@ -333,15 +333,42 @@ def jobs_simulate(body):
 
 
 def test_loop_progress_tells_why_it_goes_on(playing_character):
-    """The progress of a loop says so when it goes round again, and names no stage of the method."""
+    """The progress of a loop says its round, reaches its end and names no stage of the method; the next one knows its rounds."""
     body, rig = playing_character
     animate(rig, last=21)
     body.thew.motion_start = "CYCLE"
-    said = []
-    part("logic.tasks").finish(jobs_simulate(body), lambda _fraction, text: said.append(text) or True)
-    assert flesh_of(body).beginning.period and flesh_of(body).arriving is None
-    assert {"Simulating the loop", "Simulating the loop once more"} < set(said)
-    assert not any("round" in text.split() or "cells" in text or "-" in text or "−" in text for text in said)
+    tasks = part("logic.tasks")
+
+    def loop() -> tuple[list[float], list[str]]:
+        """Returns the bar and the text at each report of the simulation itself."""
+        fractions, said = [], []
+        step = None
+
+        def native(fraction, text):
+            fractions.append(fraction)
+            said.append(text or step.text)
+            return True
+
+        task, answer = jobs_simulate(body), None
+        while True:
+            try:
+                step = task.send(answer)
+            except StopIteration:
+                return fractions, said
+            fractions, said = [], []
+            answer = step.call(native) if isinstance(step, tasks.Work) else None
+
+    fractions, said = loop()
+    flesh = flesh_of(body)
+    assert flesh.beginning.period and flesh.arriving is None
+    assert {"Simulating the loop", "Simulating the loop, round 2"} < set(said)
+    assert not any("closing" in text or "cells" in text or "-" in text or "−" in text for text in said)
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    body.thew.tremble = 0.9  # much the same motion
+    fractions, said = loop()
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    loop_rounds = part("logic.loop_rounds")
+    assert max(at for at in fractions if at < 1.0) > loop_rounds.EXPECTED_SHARE - 0.05, "it ends where the work is done"
 
 
 def test_job_shows_arriving_frames(playing_character, monkeypatch):
