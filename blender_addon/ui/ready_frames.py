@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Marks of ready frames in the timeline and the other dope sheets, for the mesh that the panel shows.
 
-A thin line under the frame numbers covers the simulated frames: bright where they are those of the present settings, faint where
+A thin line under the frame numbers covers the simulated frames of the range that plays: bright where they are those of the present settings, faint where
 they are of former ones and the present motion is on its way.
 """
 
@@ -28,7 +28,10 @@ class Span(NamedTuple):
 
 
 def spans(obj: bpy.types.Object | None) -> list[Span]:
-    """Returns the frames of an object's flesh that are ready, later ones drawn over earlier ones; reads no Blender data but its settings."""
+    """Returns the frames of an object's flesh that are ready, later ones drawn over earlier ones; reads no Blender data but settings.
+
+    The clip of a range that was shortened since holds more frames than play.
+    """
     if obj is None or obj.type != "MESH" or not session.is_live(obj) or obj.thew.settled:
         return []
     flesh = session.register.known_state(obj)
@@ -42,7 +45,9 @@ def spans(obj: bpy.types.Object | None) -> list[Span]:
         first, last = arriving.ready_frames()
         if first <= last:
             found.append(Span(first, last, READY_COLOUR))
-    return found
+    begin, end = obj.thew.frames(bpy.context.scene)
+    cut = [Span(max(each.first, begin), min(each.last, end), each.colour) for each in found]
+    return [each for each in cut if each.first <= each.last]
 
 
 def draw(context: bpy.types.Context) -> None:

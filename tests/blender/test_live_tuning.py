@@ -566,6 +566,15 @@ def test_ready_frames_marked(tuned, in_window, scene, addon):
     assert all(line[0] == marks.Span(1, FRAMES, marks.FORMER_COLOUR) for line in lines)
     ends = [line[1].last for line in lines if len(line) == 2]
     assert ends == sorted(ends) and len(set(ends)) > 2 and ends[0] >= 1
+    scene.frame_end = 40  # the clip holds more
+    assert flesh_of(body).clip_end == FRAMES and marks.spans(body) == [marks.Span(1, 40, marks.READY_COLOUR)]
+    scene.frame_start = 10
+    assert marks.spans(body) == [marks.Span(10, 40, marks.READY_COLOUR)]
+    body.thew.use_scene_range, body.thew.frame_start, body.thew.frame_end = False, 5, 20
+    assert [each[:2] for each in marks.spans(body)] == [(5, 20)]
+    body.thew.frame_start, body.thew.frame_end = 200, 300
+    assert not marks.spans(body)
+    body.thew.use_scene_range, scene.frame_start, scene.frame_end = True, 1, FRAMES
     body.thew.settled = True
     assert not marks.spans(body)
     body.thew.settled = False
