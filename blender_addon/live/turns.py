@@ -140,9 +140,13 @@ def is_quick(obj: bpy.types.Object, flesh: Flesh | None, scene: bpy.types.Scene)
 
 
 def is_superseded(now: float) -> bool:
-    """Returns whether the update under way makes room: for other settings of its object, or for the object being edited."""
+    """Returns whether the update under way makes room: for other settings of its object, for the object being edited, or because its own
+    is gone.
+    """
     obj = state.updated_object
-    if obj is None or not is_alive(obj) or obj.thew.made.keyframed or windows.is_stroking():
+    if obj is not None and not is_alive(obj):
+        return True  # deleted meanwhile
+    if obj is None or obj.thew.made.keyframed or windows.is_stroking():
         return False  # keyframed flesh cancels by itself
     uid = obj.session_uid
     if gives_way(uid, now):

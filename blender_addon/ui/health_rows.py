@@ -61,8 +61,8 @@ def draw_progress(layout) -> bool:
     if stepper is None:
         return False
     asked = job is None and bool(updates.state.requests)
-    said = f"{stepper.status_text} (Esc cancels)" if job or asked else stepper.status_text
     row = layout.row(align=True)
+    said = f"{stepper.status_text} (Esc cancels)" if job is not None else stepper.status_text
     row.progress(factor=stepper.bar.shown, text=translate(said))
     if asked:
         row.operator("thew.simulate_stop", text="", icon="X")

@@ -73,7 +73,12 @@ def panels(label: str, contents, order: int | None, condition=has_flesh, header=
         "condition": staticmethod(condition),
     }
     if header is not None:
-        members["draw_header"] = lambda self, context: header(self.layout, target.target_mesh(context))
+
+        def draw_header(self, context):
+            self.layout.enabled = not work.running_steppers
+            header(self.layout, target.target_mesh(context))
+
+        members["draw_header"] = draw_header
     made = []
     for place in (Sidebar, Physics):
         where = place.__name__.lower()
