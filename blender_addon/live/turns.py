@@ -58,6 +58,7 @@ class UpdateQueue:
     updated_object: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
+    place: tuple = ()  # the scene and the view layer that it reads
     request: object | None = None  # the press of Simulate that it carries out, see `requested`
     #: The same by the object's session id, of those that wait too.
     requests: dict[int, Any] = field(default_factory=dict)
@@ -146,6 +147,9 @@ def is_superseded(now: float) -> bool:
     obj = state.updated_object
     if obj is not None and not is_alive(obj):
         return True  # deleted meanwhile
+    if obj is not None and place_is_gone():
+        state.waiting.setdefault(obj.session_uid, now)
+        return True
     if obj is None or obj.thew.made.keyframed or windows.is_stroking():
         return False  # keyframed flesh cancels by itself
     uid = obj.session_uid
@@ -165,6 +169,14 @@ def is_superseded(now: float) -> bool:
     flesh = session.register.state_of(obj)
     fraction = state.stepper.fraction if state.stepper is not None else 0.0
     return flesh.lattice_key != b"" or not kept or touches != before or fraction >= LATTICE_FRACTION
+
+
+def place_is_gone() -> bool:
+    """Returns whether the scene or the view layer that the update under way reads was removed."""
+    if not state.place:
+        return False
+    scene, layer = state.place
+    return not is_alive(scene) or all(each != layer for each in scene.view_layers)
 
 
 def gives_way(uid: int, now: float) -> bool:

@@ -287,7 +287,7 @@ def start_next() -> bool:
             continue
         if is_keyframed(obj):
             state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
-            state.pictured, state.begun = True, perf_counter()
+            state.pictured, state.begun, state.place = True, perf_counter(), (scene, bpy.context.view_layer)
             return True
         flesh = fleshes.state_of(obj)
         try:
@@ -308,6 +308,7 @@ def start(obj: bpy.types.Object, scene: bpy.types.Scene, task: Task, request: An
     """Starts a task as the update under way of an object; `request`: see `requested`."""
     state.stepper, state.updated_object, state.started_from = Stepper(task), obj, turns.update_inputs(obj, scene)
     state.pictured, state.begun, state.request = False, perf_counter(), request
+    state.place = scene, bpy.context.view_layer
     fleshes.state_of(obj).viewed = turns.frame_in_view(obj, scene)
 
 

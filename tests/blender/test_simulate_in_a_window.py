@@ -176,12 +176,38 @@ def test_simulate_without_its_object(press, gone, early):
         bpy.data.objects.remove(press.body)
         part("live.handlers").after_undo()
     else:
+        running = updates().state.stepper
         bpy.data.objects.remove({"mesh": press.body, "armature": press.rig}[gone])
+        updates().tick()
+        assert early or gone != "mesh" or running._cancelled, "nobody waits for it"
     tick()
     assert job.hand() == {"CANCELLED"}
     assert "unforeseen" not in str(job.reported)
     part("live.turns").state.requests.clear()
     bpy.context.scene.frame_set(5)
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_simulate_without_its_view_layer(press, monkeypatch, early):
+    """The view layer that is read may be removed while it runs: the simulation begins again with the one that is left."""
+    monkeypatch.setattr(part("scene.poses"), "SLICE_TIME", 0.0)  # one frame a slice
+    scene, window = bpy.context.scene, bpy.context.window_manager.windows[0]
+    first, other = window.view_layer, scene.view_layers.new("Other")
+    window.view_layer = other
+    assert bpy.context.view_layer == other
+    bpy.context.view_layer.objects.active = press.body
+    job = press()
+    if early:
+        for _ in range(4):
+            updates().tick()
+        assert "eading" in updates().state.stepper.text
+    else:
+        run_until_simulating()
+    window.view_layer = first
+    scene.view_layers.remove(other)
+    tick()
+    assert job.hand() == {"FINISHED"} and bpy.context.view_layer == first
+    assert np.isfinite(play(press.body, (3, 9))).all()
 
 
 def test_simulate_makes_room(press):
