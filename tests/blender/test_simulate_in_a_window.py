@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import bpy
@@ -29,8 +30,44 @@ class Manager:
         self.handlers += 1
 
 
+class Hold:
+    """Holds the next native simulation where it begins, until it is cancelled or `release` is called."""
+
+    def __init__(self, monkeypatch):
+        self.armed, self.released = False, threading.Event()
+        words = part("live.progress_words")
+        make = words.callback
+
+        def callback(*given):
+            report = make(*given)
+            if not self.armed:
+                return report
+            self.armed = False
+
+            def wait(at, stage):
+                while goes_on := report(at, stage):
+                    if self.released.wait(1e-3):
+                        break
+                return goes_on
+
+            return wait
+
+        monkeypatch.setattr(words, "callback", callback)
+
+    def release(self):
+        self.released.set()
+
+
 @pytest.fixture
-def press(window):
+def hold(monkeypatch):
+    """Returns what holds a simulation, so that it is under way for as long as a test needs."""
+    made = Hold(monkeypatch)
+    yield made
+    made.release()
+
+
+@pytest.fixture
+def press(window, hold):
     """Returns a function that presses Simulate; it returns the operator, whose `hand` gives it an event."""
     body, rig, _ = window
     pressed = []
@@ -51,7 +88,7 @@ def press(window):
         pressed.append(job)
         return job
 
-    now.body, now.rig = body, rig
+    now.body, now.rig, now.hold = body, rig, hold
     body.thew.tremble = 0.5  # so that there is something to simulate
     updates().stop_update()
     yield now
@@ -64,12 +101,13 @@ def updates():
     return part("live.updates")
 
 
-def run_until_simulating() -> None:
-    """Ticks until the native simulation is under way."""
+def run_until_simulating(press) -> None:
+    """Ticks until the native simulation is under way, where it is held."""
+    press.hold.armed = True
     for _ in range(10_000):
         updates().tick()
         stepper = updates().state.stepper
-        if stepper is not None and stepper.waiting and stepper.text.startswith("Simulating"):
+        if stepper is not None and stepper.waiting and not press.hold.armed:
             return
     raise AssertionError("nothing is simulated")
 
@@ -78,11 +116,12 @@ def test_simulate_passes_events(press):
     """While it runs every event but Esc is passed on, and the handlers of edits are awake; then it reports what moves."""
     job = press()
     assert job.answer == {"RUNNING_MODAL"} and job.manager.handlers == 1
-    run_until_simulating()
+    run_until_simulating(press)
     for kind in ("LEFTMOUSE", "Z", "TAB", "MOUSEMOVE", "G", "SPACE", "TIMER"):
         assert job.hand(kind, "PRESS") == {"PASS_THROUGH"}
     assert not part("scene.poses").silence_depth
     assert not bpy.ops.thew.simulate.poll() and bpy.ops.thew.bake.poll()
+    press.hold.release()
     tick()
     assert job.hand() == {"FINISHED"}
     assert job.reported == [({"INFO"}, "“Body” moves from frame 1 to 20.")]
@@ -117,7 +156,7 @@ def test_simulate_takes_range(press):
 def test_simulate_setting_restarts(press, name, value):
     """A setting that is edited while it runs starts it again: the flesh is that of the new setting."""
     job = press()
-    run_until_simulating()
+    run_until_simulating(press)
     first = updates().state.stepper
     setattr(press.body.thew, name, value)
     tick()
@@ -135,7 +174,7 @@ def test_simulate_cancelled(press, how, early):
     before = play(press.body, FRAMES)
     job = press()
     if not early:
-        run_until_simulating()
+        run_until_simulating(press)
     if how == "esc":
         assert job.hand("ESC", "PRESS") == {"RUNNING_MODAL"}
     else:
@@ -152,7 +191,7 @@ def test_simulate_survives_undo(press):
     press.body.thew.softness = 0.2
     bpy.ops.ed.undo_push(message="softer")
     job = press()
-    run_until_simulating()
+    run_until_simulating(press)
     first = updates().state.stepper
     assert bpy.ops.ed.undo() == {"FINISHED"}
     assert first.done and updates().state.stepper is None
@@ -170,7 +209,7 @@ def test_simulate_without_its_object(press, gone, early):
     """The mesh or its armature may be deleted while it runs, by hand or by undo."""
     job = press()
     if not early:
-        run_until_simulating()
+        run_until_simulating(press)
     if gone == "undone":
         updates().pause_updates()  # as before undo
         bpy.data.objects.remove(press.body)
@@ -180,6 +219,7 @@ def test_simulate_without_its_object(press, gone, early):
         bpy.data.objects.remove({"mesh": press.body, "armature": press.rig}[gone])
         updates().tick()
         assert early or gone != "mesh" or running._cancelled, "nobody waits for it"
+    press.hold.release()
     tick()
     assert job.hand() == {"CANCELLED"}
     assert "unforeseen" not in str(job.reported)
@@ -202,7 +242,7 @@ def test_simulate_without_its_view_layer(press, monkeypatch, early):
             updates().tick()
         assert "eading" in updates().state.stepper.text
     else:
-        run_until_simulating()
+        run_until_simulating(press)
     window.view_layer = first
     scene.view_layers.remove(other)
     tick()
@@ -213,11 +253,11 @@ def test_simulate_without_its_view_layer(press, monkeypatch, early):
 def test_simulate_makes_room(press):
     """Another job, a render or a new file ends it, and it says so."""
     job = press()
-    run_until_simulating()
+    run_until_simulating(press)
     updates().stop_update()
     assert job.hand() == {"CANCELLED"} and "something else began" in job.reported[-1][1]
     job = press()
-    run_until_simulating()
+    run_until_simulating(press)
     job.cancel(None)  # Blender does so before it reads another file
     assert job.manager.timers == 0
     tick()
@@ -226,9 +266,10 @@ def test_simulate_makes_room(press):
 def test_simulate_in_edit_mode(press):
     """Edit mode of the mesh, entered while it runs, is refused or waited for, and nothing is lost."""
     job = press()
-    run_until_simulating()
+    run_until_simulating(press)
     bpy.context.view_layer.objects.active = press.body
     bpy.ops.object.mode_set(mode="EDIT")
+    press.hold.release()
     tick()
     answer = job.hand()
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -263,7 +304,7 @@ def test_simulate_bar_has_stop(press):
     from helpers import Layout
 
     rows, job = part("ui.health_rows"), press()
-    run_until_simulating()
+    run_until_simulating(press)
     layout = Layout()
     rows.draw_progress(layout)
     assert not next(call for call in layout.seen if call[0] == "progress")[-1].endswith("(Esc cancels)")
