@@ -139,14 +139,15 @@ def is_over(path: np.ndarray, size: float, fps: float, keyed_to: float | None = 
     """Returns whether a motion ends within its range and then stands still: it happens once, even if its ends meet.
 
     A hold that is keyed belongs to the motion, and may repeat with it; after `LEAD_TIME` flesh is at rest, and nothing is left to
-    repeat. `keyed_to`: number of the pose [f] with the last key.
+    repeat. `keyed_to`: number of the pose [f] with the last key; where the motion goes on after it, something else moves the bones, whose
+    keys are not known.
     """
     steps = np.linalg.norm(np.diff(path, axis=0), axis=-1).max(axis=(1, 2))
     moving = np.flatnonzero(steps > STANDSTILL_TOLERANCE * size)
     if not len(moving):
         return False
     held = len(steps) - 1 - int(moving[-1])
-    beyond = 0 if keyed_to is None else min(held, len(steps) - keyed_to)
+    beyond = 0 if keyed_to is None or keyed_to < moving[-1] else min(held, len(steps) - keyed_to)
     return beyond >= MIN_HELD_STEPS or held >= LEAD_TIME * fps
 
 

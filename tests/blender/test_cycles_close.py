@@ -113,6 +113,7 @@ def test_cycle_keyed_hold(addon, hold):
     at_the_end = held(PERIOD + 1 + hold)
     assert beginning_of(at_the_end, keyed_to=PERIOD + 1 + hold).period == PERIOD + hold
     assert beginning_of(at_the_end, keyed_to=500.0).period == PERIOD + hold
+    assert beginning_of(at_the_end, keyed_to=1.0).period == PERIOD + hold  # something else than its keys moves it
     at_the_start = held(PERIOD + 1 + hold, hold=hold)
     assert beginning_of(at_the_start, keyed_to=PERIOD + 1 + hold).period == PERIOD + hold
     assert not beginning_of(held(PERIOD + 11 + hold, hold=hold), keyed_to=PERIOD + 1 + hold).period
