@@ -33,7 +33,7 @@ def callback(
         looped = rounds.fraction(stage) if rounds is not None else None
         if rounds is None or looped is None:
             furthest = max(furthest, start + (end - start) * at if "frame" in stage else start)
-            return progress(furthest, "" if "frame" in stage or stage == "simulated" or at >= 1.0 else stage)
+            return progress(furthest, "" if "frame" in stage or at >= 1.0 else stage)
         furthest = max(furthest, start + (end - start) * looped)
         return progress(furthest, f"Simulating the loop, round {rounds.made}" if rounds.made > 1 else "")
 
