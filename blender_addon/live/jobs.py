@@ -100,6 +100,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     build_settings = replace(BuildSettings.from_object(obj, scene), live=frames)
     bind_pose = BindPose.from_saved(obj)
     yield from build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames)
+    reading.subject(obj, view_layer)  # Edit Mode, entered while the window stayed responsive, holds a copy of the mesh
     settings = obj.thew
     settings.settled = False
     if own != live:

@@ -68,6 +68,8 @@ def write(
     obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: BuildStages | None = None
 ) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at the scene's frame; `built`: their source (None: `flesh`)."""
+    if obj.data.is_editmode:
+        return  # Edit Mode holds a copy of the mesh, and shows the plain skin
     if len(obj.data.vertices) != len(offsets):
         hide(obj, flesh)
         return
