@@ -139,6 +139,12 @@ class BuildSettings:
         """Returns the settings of a simulation of `body`, a thew.Body, with its damping, as thew.SimulationSettings."""
         return simulation.with_damping(self.simulation, body, self.settling, self.tremble)
 
+    def with_own_damping(self, settings) -> Any:
+        """Returns settings of `with_damping` without the damping that is the body's own, so that it follows a change of softness."""
+        factors = {"mass_damping": self.settling, "stiffness_damping": self.tremble}
+        own = [name for name, factor in factors.items() if factor == 1.0 and getattr(self.simulation, name) is None]
+        return settings.replace(**dict.fromkeys(own))
+
     @staticmethod
     def from_object(
         obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None

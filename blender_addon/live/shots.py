@@ -8,7 +8,7 @@ With it Blender refuses a clip of another mesh or motion.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -35,7 +35,7 @@ from .flesh import BuildStages
 from .session import register
 
 #: Key of the note among a clip's notes, and its version.
-NOTE_KEY, NOTE_VERSION = "blender", 5
+NOTE_KEY, NOTE_VERSION = "blender", 6
 #: Largest difference, as a part of the size, between paths that count as equal, whatever Blender's version. It is a fifth of a
 #: pixel for a body that fills 2,160 lines, and far above the rounding of single precision.
 PATH_TOLERANCE = 1e-4
@@ -57,6 +57,7 @@ class ShotNote:
     cuts: list[int]  # frames of the range, from 0, in which its flesh begins anew
     path: list[list[float]]  # see `path_of`
     colliders: list[list]  # of each: name, gap in metres, and path of its middle
+    spaces: list[list[float]] = field(default_factory=list)  # see `spaces_of`
 
     def text(self) -> str:
         """Returns the note as JSON."""
@@ -81,6 +82,8 @@ class ShotNote:
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
             place = np.array(note.place, dtype=np.float64)
             good = good and place.shape == (4,) and np.isfinite(place).all() and place[3] > 0.0
+            spaces = np.array(note.spaces, dtype=np.float64)
+            good = good and spaces.shape in {(len(path), 12), (1, 12)} and np.isfinite(spaces).all()
             good = good and all(isinstance(other, str) for other in note.others)
             good = good and 0.0 < note.scale < np.inf and all(note.is_collider(*each) for each in note.colliders)
         except (TypeError, ValueError) as error:
@@ -120,6 +123,15 @@ def path_of(maps: np.ndarray) -> np.ndarray:
     count = maps.shape[1]
     weights = (1.0 + np.arange(count) / count) / count
     return np.einsum("b,fbi->fi", weights, maps[:, :, :3, 3])
+
+
+def spaces_of(place: MetricSpace, matrices: np.ndarray) -> list[list[float]]:
+    """Returns the three upper rows of the map from the clip's metres into the mesh's space in each frame, or of one if they are equal.
+
+    With them a farm writes caches of a clip that play on the character. `matrices`: the mesh's in the world, [f, 4, 4].
+    """
+    rows = place.to_object(matrices)[:, :3].reshape(-1, 12)
+    return (rows[:1] if (rows == rows[0]).all() else rows).tolist()
 
 
 def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
@@ -167,11 +179,13 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         [plan.beginning.preroll, plan.beginning.period, int(plan.beginning.travels), plan.lead],
         list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
+        spaces_of(place, new.motion.matrices),
     )  # fmt: skip
     held = {**pins.options(new, plan.pin_rows(new), place), **plan.drive_options(new, place)}
     given = simulating.arguments(
         new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options(), **held
     )
+    given["settings"] = build_settings.with_own_damping(given["settings"])
     return core().Shot(
         **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name
     ), contact.problems(new)

@@ -6,8 +6,9 @@
     outcome = farm.run(Path("shots.csv"), Path("clips"), farm.Options(workers=4))
     print(outcome.failed)
 
-A table (`table`, `columns`) becomes jobs (`plan`), which workers do (`working`, by `shots` or `blends`), in processes (`processes`) or by
-Dask (`cluster`). `manifest` keeps what happened, `running` leads, `sheets` draws ranges side by side, `command` has the words.
+A table (`table`, `columns`) becomes jobs (`plan`), which workers do (`working`, by `shots`, with Blender's `scene_frames`, or by `blends`),
+in processes (`processes`) or by Dask (`cluster`). `manifest` keeps what happened, `running` leads, `sheets` draws ranges side by side,
+`command` has the words.
 `docs/farm.md` tells more.
 """
 

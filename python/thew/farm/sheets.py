@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import Clip, InputError, ThewError
-from . import columns
+from . import columns, scene_frames
 from .jobs import Job, Record
 
 #: Number of frames on a sheet, and rows of jobs: more become too small to compare.
@@ -81,10 +81,11 @@ def look_of(job: Job, record: Record, folder: Path) -> Look:
     if job.kind == "blend":
         raise InputError("its bakes hold no scene's range, as those of actions do not")
     clip = Clip.load(folder / f"{job.name}.clip.thew")
-    frames = chosen_frames(len(clip))
-    shown = np.stack([clip.positions(frame) for frame in frames]).astype(float)
-    skin = shown - np.stack([clip.offsets(frame) for frame in frames])
-    return Look(title, frames, np.asarray(clip.body.surface.triangles), skin, shown)
+    frames = scene_frames.shown_frames(clip, job.frames[0] if job.frames is not None else 0)
+    chosen = [frames[at] for at in chosen_frames(len(frames))]
+    shown = np.stack([clip.positions(each.index) for each in chosen]).astype(float)
+    skin = shown - np.stack([clip.offsets(each.index) for each in chosen])
+    return Look(title, [each.frame for each in chosen], np.asarray(clip.body.surface.triangles), skin, shown)
 
 
 def chosen_frames(count: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from .. import Cancelled, Clip, InputError, MotionError, Shot, bakes
 from .jobs import Call, Job, JobResult
+from .scene_frames import ShownFrame, shown_frames
 
 
 def simulate(call: Call, part: Path) -> JobResult:
@@ -24,14 +26,17 @@ def simulate(call: Call, part: Path) -> JobResult:
         raise MotionError(call.overdue()) from error
     files = [f"{job.name}.clip.thew"]
     clip.save(part / files[0])
+    shown = shown_frames(clip, job.frames[0] if job.frames is not None else 0)
+    if job.targets[1:]:
+        cached = np.stack([clip.positions(each.index, to=each.space) for each in shown])
     for target in job.targets[1:]:
         files.append(f"{job.name}.{target}")
         if target == "pc2":
-            bakes.write_pc2(part / files[-1], np.asarray(clip))
+            bakes.write_pc2(part / files[-1], cached, start=float(shown[0].frame))
         else:
-            bakes.write_mdd(part / files[-1], np.asarray(clip), shot.fps)
+            bakes.write_mdd(part / files[-1], cached, shot.fps)
     warnings = [f"{warning}." for warning in clip.warnings] + [f"{note}." for note in clip.contact_notes()]
-    return JobResult(files, "", len(clip), warnings, worst_frame(clip))
+    return JobResult(files, "", len(shown), warnings, worst_frame(clip, shown))
 
 
 def load(job: Job) -> Shot:
@@ -48,10 +53,15 @@ def load(job: Job) -> Shot:
         ) from error
 
 
-def worst_frame(clip: Clip) -> dict[str, Any] | None:
-    """Returns the frame, from 0, with the most inverted cells, and among equal ones with the skin farthest from plain skinning."""
-    inverted, away = np.asarray(clip.inverted_cells), np.asarray(clip.max_skin_deviations)
-    if not len(away):
+def worst_frame(clip: Clip, shown: Sequence[ShownFrame]) -> dict[str, Any] | None:
+    """Returns the shown frame with the most inverted cells, and among equal ones with the skin farthest from plain skinning."""
+    if not shown:
         return None
-    frame = int(np.lexsort((away, inverted))[-1])
-    return {"frame": frame, "inverted_cells": int(inverted[frame]), "distance": float(away[frame])}
+    inverted, away = np.asarray(clip.inverted_cells), np.asarray(clip.max_skin_deviations)
+    worst = max(shown, key=lambda each: (inverted[each.index], away[each.index]))
+    return {
+        "frame": worst.frame,
+        "index": worst.index,
+        "inverted_cells": int(inverted[worst.index]),
+        "distance": float(away[worst.index]),
+    }
