@@ -17,8 +17,8 @@ file is saved. `--clips all` bakes every action of each armature, `--actions` th
 meshes that these files were made for are baked from them, and nothing is simulated. `export` writes
 every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. `farm` does
 the jobs of a table, each bake in a Blender of its own (`thew.farm`). `diagnose` prints what a report
-of a fault needs, without the names of folders. The exit status is 0 if everything succeeded, 1 if nothing did, and
-2 if some meshes failed and the others were saved.
+of a fault needs, without the names of folders. The exit status is 0 if everything succeeded, 1 if nothing did,
+2 if some meshes failed and the others were saved, and 130 if Ctrl-C or SIGTERM stopped it: then the .blend is as it was.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .logic import session_log
 from .logic.cuts import cut_text
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED_ERRORS, core
-from .logic.tasks import finish
-from .operators import command_settings
+from .operators import command_interrupts, command_settings
+from .operators.command_interrupts import finish
 from .operators.command_meshes import clip_tasks, meshes_for_clips, meshes_to_bake, shot_name
 from .operators.command_places import check_place, move_to, ready_folder
 from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
@@ -94,23 +94,28 @@ def bake_file(
             obj.thew.bake_space = space
     if beside_out:
         move_to(place)
-    failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
-    meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
-    for obj in meshes:
-        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, tasks.get(obj.name), **wanted)
-        say(line)
-        lines.append(line)
-    looks = (look_of(obj) for obj, line in zip(meshes, lines, strict=True) if line.worst_frame)
-    shown = next(looks, None) if look else None  # before finished flesh is gone
-    for obj, line in zip(meshes, lines, strict=True) if finished else ():
-        if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
-            finish_one(obj, line, say)
-    if not any(line.done for line in lines):
+    try:
+        failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
+        meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
+        for obj in meshes:
+            line = failed.get(obj.name) or bake_one(obj, scene, view_layer, tasks.get(obj.name), **wanted)
+            say(line)
+            lines.append(line)
+        looks = (look_of(obj) for obj, line in zip(meshes, lines, strict=True) if line.worst_frame)
+        shown = next(looks, None) if look else None  # before finished flesh is gone
+        for obj, line in zip(meshes, lines, strict=True) if finished else ():
+            command_interrupts.check()
+            if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
+                finish_one(obj, line, say)
+        if not any(line.done for line in lines):
+            raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
+        command_interrupts.check()
+        save(place)
+    except BaseException:
         if beside_out:
             with suppress(OSError):
                 place.unlink(missing_ok=True)
-        raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
-    save(place)
+        raise
     if shown is not None:
         write_look(shown, place.with_suffix(".look.npz"))
     return lines
@@ -211,6 +216,7 @@ def open_file(file: Path, scripts: bool, say) -> None:
         bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False, use_scripts=scripts)
     except RuntimeError as error:
         raise Refusal(f"Blender cannot open {file}: {error}") from error
+    command_interrupts.check()  # Blender's reading itself cannot be stopped
     if bpy.app.autoexec_fail:
         say(f"{file.name}: its scripts and Python drivers did not run: give --scripts if you trust them")
 
@@ -276,16 +282,25 @@ def diagnose_file(arguments) -> int:
     except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
     return 0
 
 
 def main(words: list[str]) -> int:
-    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 2 if some meshes failed."""
+    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 2 if some meshes failed, 130 if a
+    signal stopped it.
+    """
     if words[:1] == ["farm"]:
         return run_farm(words[1:])
     arguments = parser().parse_args(words)
-    if arguments.command == "diagnose":
-        return diagnose_file(arguments)
+    with command_interrupts.caught():
+        return diagnose_file(arguments) if arguments.command == "diagnose" else bake_or_export(arguments)
+
+
+def bake_or_export(arguments) -> int:
+    """Runs `bake` or `export` with its parsed words; returns the exit status."""
     if arguments.threads is not None:
         # Both are read when the first parallel work starts; one that was there before would count instead.
         os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)
@@ -334,10 +349,18 @@ def main(words: list[str]) -> int:
         print(sentence(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        kept = "the reported shots are" if arguments.command == "export" and told else "nothing was"
-        print(f"Stopped; {kept} written.", file=sys.stderr)
+        print(stopped_sentence(arguments, any(isinstance(line, MeshReport) and line.done for line in told)), file=sys.stderr)
         return 130
     return 2 if any(not line.done and not line.left for line in lines) else 0
+
+
+def stopped_sentence(arguments, some: bool) -> str:
+    """Returns the sentence on a command that a signal stopped. `some`: whether a mesh was reported as done."""
+    if arguments.command == "export":
+        return f"Stopped; {'the reported shots are' if some else 'nothing was'} written."
+    writes_files = hasattr(targets.target_by_key(arguments.target.upper()), "writes_files")
+    rest = "; files of the reported bakes stay in their folder" if some and writes_files else ""
+    return f"Stopped; no .blend was saved{rest}."
 
 
 def run_farm(words: list[str]) -> int:

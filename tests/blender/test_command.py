@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import bpy
 import numpy as np
@@ -258,23 +259,71 @@ def test_command_beside_out(saved_file, tmp_path, capsys):
     assert "exists: with --beside-out" in capsys.readouterr().err and out.read_bytes() == before
 
 
+@pytest.fixture
+def blenders_handler():
+    """Gives Ctrl-C a handler outside Python, as Blender has one: it raises nothing. Python's own comes back."""
+    import ctypes
+
+    before = signal.getsignal(signal.SIGINT)
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes, libc.signal.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
+    libc.signal(signal.SIGINT, ctypes.cast(libc.abs, ctypes.c_void_p))
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals to itself")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["frame", "native"])
 @pytest.mark.parametrize("command", ["bake", "export"])
-def test_command_interrupted(saved_file, tmp_path, capsys, monkeypatch, command):
-    """An interrupted command ends with status 130 and leaves the file as it was."""
+def test_command_interrupted(saved_file, tmp_path, capfd, monkeypatch, blenders_handler, command, place, number):
+    """A signal ends a command with status 130, also in an event of Blender, which forgets exceptions; the file is as it was."""
+    sent, handlers = [], bpy.app.handlers.frame_change_post
 
-    def stop(*_given, **_named):
-        raise KeyboardInterrupt
+    def send(*_given):
+        if not sent:
+            sent.append(True)
+            signal.raise_signal(number)
 
-    before = saved_file.read_bytes()
-    monkeypatch.setattr(part("cli"), f"{command}_one", stop)
-    assert part("cli").main([command, str(saved_file), "--out", str(tmp_path)]) == 130
-    assert "Stopped" in capsys.readouterr().err and saved_file.read_bytes() == before
+    @bpy.app.handlers.persistent
+    def send_at_frame(*_given):
+        send()
+
+    if place == "frame":
+        handlers.append(send_at_frame)
+    else:
+        work = part("logic.tasks").Work
+
+        def sending(text, call, *shares):
+            return work(text, lambda progress: (send(), call(progress))[1], *shares)
+
+        monkeypatch.setattr(part("live.building"), "Work", sending)
+    before, left = saved_file.read_bytes(), {path.name for path in tmp_path.iterdir()}
+    out = tmp_path / ("out.blend" if command == "bake" else "shots")
+    words = ["--beside-out", "--target", "pc2"] if command == "bake" else []
+    try:
+        assert part("cli").main([command, str(saved_file), "--out", str(out), *words]) == 130
+    finally:
+        if place == "frame":
+            handlers.remove(send_at_frame)
+    told = capfd.readouterr().err
+    assert sent and "Stopped" in told and "Traceback" not in told
+    assert saved_file.read_bytes() == before and {path.name for path in tmp_path.iterdir()} == left
+
+
+def test_command_interrupted_once(saved_file, blenders_handler):
+    """A signal that came to one command does not stop the next one, and the former handlers are back."""
+    interrupts, before = part("operators.command_interrupts"), signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), interrupts.caught():
+        signal.raise_signal(signal.SIGTERM)
+        interrupts.check()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert run(saved_file, "--object", "Shirt", "--frames", 1, 2) == 0
 
 
 def test_command_full_disk(saved_file, capsys):
     """A full disk leaves the file as it was and no half-written file beside it."""
     resource = pytest.importorskip("resource")
-    import signal
 
     before, limits = saved_file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

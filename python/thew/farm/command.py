@@ -130,8 +130,9 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
         print(f"Stopped; {kept} results are kept: the same command goes on from there.", file=sys.stderr)
         return 130
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            # None: Blender's own, which cannot be put back. The command is over, and Blender is about to end with its status.
+            signal.signal(number, signal.SIG_IGN if handler is None else handler)
     for note in outcome.notes:
         print(sentence(note), file=sys.stderr)
     _sum_up(outcome.records, outcome.sheets, time.perf_counter() - began, given.quiet or given.json)
@@ -180,12 +181,18 @@ def _sum_up(records: list[Record], sheets: list[Path], seconds: float, quiet: bo
             print(f"  {record.name}: {sentence(record.message)}", file=sys.stderr)
 
 
-def _end_as_interrupt() -> Any:
-    """Lets SIGTERM end the command as Ctrl-C does. Returns the former handler; None where signals are not ours."""
+def _end_as_interrupt() -> dict[signal.Signals, Any]:
+    """Lets Ctrl-C and SIGTERM end the command by a KeyboardInterrupt, which Blender's own handler of Ctrl-C does not raise.
+
+    Further signals do not disturb the end. Returns the former handlers; none where signals are not ours.
+    """
     if threading.current_thread() is not threading.main_thread():
-        return None
+        return {}
+    numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
 
     def stop(_number: int, _frame: object) -> NoReturn:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    return signal.signal(signal.SIGTERM, stop)
+    return {number: signal.signal(number, stop) for number in numbers}
