@@ -349,7 +349,10 @@ def bake_or_export(arguments) -> int:
         print(sentence(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(stopped_sentence(arguments, any(isinstance(line, MeshReport) and line.done for line in told)), file=sys.stderr)
+        print(
+            stopped_sentence(arguments, any(isinstance(line, MeshReport) and line.done for line in told)),
+            file=sys.stderr,
+        )
         return 130
     return 2 if any(not line.done and not line.left for line in lines) else 0
 

@@ -57,6 +57,8 @@ def simulate_all(
             clips = simulate_shots(loaded, progress)
         except ThewError as error:
             told = re.sub(r"body (\d+) of the scene", lambda body: str(shots[int(body[1])]), str(error))
+            if " poses, but the first has" in told:
+                told += "; export them with Other Flesh on and the same --frames"
             raise type(error)(told) from error
         each = (time.perf_counter() - began) / len(jobs)  # they were one simulation: its time is shared out
         for job, clip in zip(jobs, clips, strict=True):

@@ -44,12 +44,12 @@ def test_page_examples_run(page, tmp_path, monkeypatch):
     found = blocks(page, "python")
     assert found, "the page has an example"
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": "page"}
+    names = {"__name__": "__main__"}  # as of a script: what is guarded runs too
     for line, code in found:
         # Empty lines in front, so that an error tells the line of the page.
         exec(compile("\n" * line + code, str(page), "exec"), names)
         if page.name not in IN_ORDER:
-            names = {"__name__": "page"}
+            names = {"__name__": "__main__"}
 
 
 def test_options_of_commands_on_page():

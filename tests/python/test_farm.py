@@ -163,7 +163,8 @@ def test_run_killed_worker(shots):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends other processes without a word")
-def test_run_interrupted(shots, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_interrupted(shots, tmp_path, number):
     """A command that is told to end ends its workers, keeps what is done, leaves nothing half written, and goes on from there."""
     ranges = "|".join(str(rate) for rate in range(300, 340))
     (tmp_path / "jobs.csv").write_text(f"file,rate\n{shots / 'anna.shot.thew'},{ranges}\n")
@@ -186,7 +187,8 @@ def test_run_interrupted(shots, tmp_path):
         words, cwd=tmp_path, env=package, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pipesize=4096
     ) as process:
         told = [process.stdout.readline() for _ in range(3)]
-        process.send_signal(signal.SIGTERM)
+        for _ in range(2):  # the second one, of an impatient hand, does not disturb the end
+            process.send_signal(number)
         told += process.stdout.readlines()
         error = process.stderr.read()
     assert process.returncode == 130, error
@@ -278,6 +280,49 @@ def test_worker_ended_by_two(monkeypatch):
     assert record.status == "failed" and "its worker ended" in record.message
 
 
+#: A script without a guard, as it is first written.
+UNGUARDED = """
+from pathlib import Path
+from thew import farm
+outcome = farm.run(Path("jobs.csv"), Path("out"), farm.Options(workers=1, processes={processes}))
+print(*(record.message for record in outcome.records), sep="\\n")
+raise SystemExit(outcome.exit_status)
+"""
+
+
+def test_script_without_guard(shots, tmp_path):
+    """A script that runs the farm without a guard is told of it by one sentence, and its workers do not run the table again."""
+    (tmp_path / "jobs.csv").write_text(f"file,rate\n{shots / 'anna.shot.thew'},300|310\n")
+    (tmp_path / "script.py").write_text(UNGUARDED.format(processes=True))
+    package = {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
+    words = [sys.executable, "script.py"]
+    ran = subprocess.run(words, cwd=tmp_path, env=package, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1 and ran.stderr == ""
+    assert ran.stdout.splitlines() == 2 * [processes.UNGUARDED_SENTENCE]
+    assert len((tmp_path / "out" / "manifest.jsonl").read_text().splitlines()) == 2
+
+
+def test_missing_package_remedy(shots, tmp_path, capsys, monkeypatch):
+    """What installs a missing package names this Python's program; in Blender there is another way beside it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    rows = "file,gravity\nanna.shot.thew,0 0 0|0 0 -40\n"
+    assert run(shots, rows, tmp_path) == 0
+    told = capsys.readouterr().err
+    assert f"{sys.executable} -m pip install pillow" in told and "Blender" not in told
+    monkeypatch.setitem(sys.modules, "bpy", None)
+    assert run(shots, rows, tmp_path) == 0
+    assert "or use python -m thew farm in a Python that has it" in capsys.readouterr().err
+
+
+def test_fault_lines(shots, capsys):
+    """A fault is told with its row and its name, once each."""
+    table = "[[job]]\nrate = 300\n[[job]]\nfile = 'bad.shot.thew'\n"
+    assert run(shots, table, shots / "out", name="jobs.toml") == 1
+    first, second = capsys.readouterr().err.splitlines()[-2:]
+    assert first == "  job 1: it names no file: give it a .blend or a shot."
+    assert second.startswith("  bad: job 2: ")
+
+
 def test_blend_without_blender(shots, tmp_path, capsys, monkeypatch):
     """Rows with a .blend fail by a sentence where there is no Blender; shots beside them are done."""
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -308,6 +353,8 @@ def test_blend_by_program(shots, tmp_path, capsys):
     assert run(shots, rows, tmp_path / "out", "--json", "--blender", str(blender), "--threads", "3") == 2
     told = records(capsys)
     assert told["hero.none"]["message"] == "Nothing moves here"
+    assert run(shots, "file\nhero.blend\n", tmp_path / "other", "--json", "--blender", "true") == 1
+    assert "true ended with status 0 and told nothing: check" in records(capsys)["hero"]["message"]
     done, action = told["hero.Body"], told["hero.Body.Walk"]
     assert done["status"] == "ok" and done["frames"] == 8 and done["worst_frame"]["frame"] == 3
     words = (tmp_path / "out" / done["outputs"][0]["path"]).read_text()

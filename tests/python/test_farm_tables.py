@@ -8,7 +8,7 @@ import pytest
 import thew
 from farming import jobs_of
 from thew.__main__ import main
-from thew.farm import columns, plan, table
+from thew.farm import columns, plan, running, table
 from thew.farm import shots as farm_shots
 from thew.farm.jobs import Job
 
@@ -38,7 +38,7 @@ def test_table_same_job(shots, name, text):
         ("ojbect=Body", "is it “object”?"),
         ("object=Body", "a shot holds one object"),
         ("cells_across=9", "is built into a shot"),
-        ("rate=fast", "“fast” is not a number"),
+        ("rate=fast", "“fast” is not a number; several values stand as"),
         ("rate=-1", "rate must be between"),
         ("rate=none", "rate cannot be none"),
         ("gravity=1 2", "is not 3 numbers"),
@@ -50,6 +50,12 @@ def test_table_same_job(shots, name, text):
         ("frames=9 2", "the last comes before"),
         ("target=pc3", "take pc2"),
         ("out=" + 50 * "name", "a short one"),
+        ("out=../../evil", "leave folders out"),
+        ("out=C:\\evil", "leave folders out"),
+        ("softness=0.3|0.30", "has the value 0.3 more than once"),
+        ("softness=0.3..0.9", "several values stand as 0.3|0.5 in CSV"),
+        ('softness="0,5"', "write 0.5"),
+        ('rate="300,400"', "several values stand as"),
         ("out=a|b", "several values"),
     ],
 )
@@ -115,6 +121,51 @@ def test_plan_patterns_and_names(shots):
     assert [job.name for job in jobs if not job.error] == ["anna", "bad", "bert", "other"]
     twice, none = (job for job in jobs if job.error)
     assert "is that of line 2 too" in twice.error and "no file is called" in none.error
+
+
+def test_plan_pattern_with_out(shots):
+    """Each result of a pattern is called after `out` and its file, of however many files; a file by itself after `out` alone."""
+    jobs = jobs_of(shots, "file,out,rate\n[ab]??*.shot.thew,take,\nann?.shot.thew,one,300|310\nanna.shot.thew,alone,\n")
+    names = [job.name for job in jobs]
+    assert names == ["take.anna", "take.bad", "take.bert", "one.anna_rate-300", "one.anna_rate-310", "alone"]
+    assert not any(job.error for job in jobs) and jobs[2].file == str(shots / "bert.shot.thew")
+
+
+def test_plan_pattern_in_folders(shots):
+    """Two files of a pattern with one name: the second is refused by a sentence that names both, and a remedy that can be done."""
+    (shots / "more").mkdir()
+    (shots / "more" / "anna.shot.thew").write_bytes(b"")
+    good, bad = jobs_of(shots, "file,out\n**/anna.shot.thew,take\n")
+    assert good.name == "take.anna" and good.file == str(shots / "anna.shot.thew") and not good.error
+    assert (
+        bad.file == str(shots / "more" / "anna.shot.thew")
+        and good.file in bad.error
+        and "give each of them a row" in bad.error
+    )
+
+
+def test_faulty_rows_keys_and_inputs(shots):
+    """Refused rows have keys of their own, also among jobs with the same inputs, and say what the table says."""
+    rows = "anna.shot.thew,fast,\nbert.shot.thew,fast,\nanna.shot.thew,fast,\nanna.shot.thew,,\nanna.shot.thew,,\nnone.shot.thew,,\nnix.shot.thew,,"
+    text = f"file,rate,frames\n{rows}\n*.shot.thew,slow,1 2\n"
+    (shots / "faults.csv").write_text(text)
+    jobs = running.read_jobs(shots / "faults.csv")
+    assert len(jobs) == 8 and sum(not job.error for job in jobs) == 1 and len({job.key for job in jobs}) == 8
+    assert jobs[1].inputs()["file"] == "bert.shot.thew" and jobs[1].inputs()["settings"] == {"rate": "fast"}
+    assert jobs[4].inputs()["file"] == str(shots / "anna.shot.thew") and "is that of line 5 too" in jobs[4].error
+    assert jobs[7].inputs()["settings"] == {"rate": "slow", "frames": "1 2"}
+    (job,) = jobs_of(shots, "[[job]]\nfile = 'anna.shot.thew'\nrate = 2020-02-02\n", "dates.toml")
+    assert job.inputs()["settings"] == {"rate": "2020-02-02"} and job.key
+
+
+@pytest.mark.parametrize(("frames", "good"), [("0 3", True), ("1 4", False), ("-1 2", False), ("3 3", True)])
+def test_plan_frames_of_shot(shots, frames, good):
+    """Frames that a shot has not are refused with the row before any work, as a dry run says too; a shot that is none fails later."""
+    (shots / "frames.csv").write_text(f"file,frames\nanna.shot.thew,{frames}\nbad.shot.thew,{frames}\n")
+    anna, bad = running.read_jobs(shots / "frames.csv")
+    assert not bad.error and bool(anna.error) is not good
+    assert good or (anna.error.startswith("line 2: frames ") and "poses 0 to 3" in anna.error)
+    assert len({record.key for record in running.rehearse(shots / "frames.csv", shots / "out")}) == 2
 
 
 def test_label_tells_values_apart():

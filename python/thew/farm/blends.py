@@ -61,7 +61,7 @@ def bake(call: Call, part: Path) -> JobResult:
     done = [report for report in reports if report.get("done")]
     failed = [_fault(report, call.job) for report in reports if not (report.get("done") or report.get("left"))]
     if not done or not out.is_file():
-        reason = " ".join(failed) or " ".join(errors[-TAIL:]) or f"Blender ended with status {code} and gave no reason"
+        reason = " ".join(failed) or " ".join(errors[-TAIL:]) or _silent(start[0], code)
         raise MotionError(reason.rstrip("."))
     warnings = [note for report in done for note in report.get("notes", [])]
     worst = max((report["worst_frame"] for report in done if report.get("worst_frame")), default=None, key=_distance)
@@ -129,6 +129,11 @@ def _report(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if {"name", "text", "done"} <= found.keys() else None
+
+
+def _silent(program: str, code: int) -> str:
+    """Returns the sentence on a program that told nothing."""
+    return f"{program} ended with status {code} and told nothing: check that it is Blender, and that Thew is switched on in it"
 
 
 def _distance(worst: dict[str, Any]) -> float:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from .._errors import InputError, StorageError
+from .extras import remedy
 from .jobs import Call, Record
 from .processes import lost_worker_sentence
 from .working import run_job
@@ -50,7 +51,7 @@ class Cluster:
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise InputError(
-                f"Dask distributed cannot be imported ({error}): install it with pip install 'thew[farm]', or leave --scheduler out"
+                f"Dask distributed cannot be imported ({error}): {remedy('distributed')}, or leave --scheduler out"
             ) from error
         for name in [
             "distributed",
@@ -74,7 +75,8 @@ class Cluster:
                 f"no scheduler answers at {self.address} ({reason}): start one with dask scheduler, or leave --scheduler out "
                 "to work on this machine"
                 if self.address is not None
-                else f"Dask starts no workers on this machine ({reason}): give --processes"
+                else f"Dask starts no workers on this machine ({reason}): give --processes, and in a script put the call of the farm "
+                'under if __name__ == "__main__":'
             ) from error
         return self
 

@@ -31,6 +31,9 @@ NOT_IN_BLEND = ("adapt_strain", "form", "precision", "solver")
 SHOT_TARGETS = ("clip", "pc2", "mdd")
 BLEND_TARGETS = ("shape_keys", "compressed", "helper_bones", "pc2", "mdd", "vertex_texture")
 
+#: How several values of a setting are written.
+SEVERAL = f"several values stand as 0.3{RANGE}0.5 in CSV, and as [0.3, 0.5] in TOML"
+
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -138,11 +141,14 @@ def _from_text(name: str, word: str, kind: str) -> Any:
         return _TRUTHS[word.lower()]
     if word.lower() == "none":
         return _typed(name, None, kind)
+    vector = _is_vector(name, kind)
     try:
-        numbers = [float(part) for part in re.split(r"[\s,;]+", word)]
+        numbers = [float(part) for part in (re.split(r"[\s,;]+", word) if vector else [word])]
     except ValueError:
-        raise InputError(f"{name} “{word}” is not a number") from None
-    return _typed(name, numbers if _is_vector(name, kind) or len(numbers) != 1 else numbers[0], kind)
+        if re.fullmatch(r"[+-]?\d+,\d+", word):
+            raise InputError(f"{name} “{word}”: write {word.replace(',', '.')}; {SEVERAL}") from None
+        raise InputError(f"{name} “{word}” is not a number; {SEVERAL}") from None
+    return _typed(name, numbers if vector else numbers[0], kind)
 
 
 def _from_toml(name: str, value: Any, kind: str) -> Any:
@@ -173,7 +179,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
             raise InputError(f"{name} {value} is not {len(default)} numbers")
         return tuple(float(each) for each in value)
     if not _are_numbers([value]):
-        raise InputError(f"{name} {value} is not a number")
+        raise InputError(f"{name} {value} is not a number; {SEVERAL}")
     if isinstance(default, int):
         if value != int(value):
             raise InputError(f"{name} {value} is not a whole number")

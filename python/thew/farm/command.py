@@ -142,10 +142,18 @@ def run_farm(given: argparse.Namespace, blender: str | None = None, extension: s
 def line_of(record: Record) -> str:
     """Returns the line on a job that has ended."""
     if record.status != "ok":
-        return f"{record.name}: {sentence(record.message)}"
+        return fault_line(record)
     size = sum(each["bytes"] for each in record.outputs)
     text = f"{record.name}: {record.frames} frames, {size / 1e6:.1f} MB, {record.seconds:.1f} s"
     return "\n".join([text, *(f"  {warning}" for warning in record.warnings)])
+
+
+def fault_line(record: Record) -> str:
+    """Returns the line on a job that was not done, with its place in the table once."""
+    text = sentence(record.message)
+    if record.status == "failed" and not record.message.startswith(f"{record.row}:"):
+        text = f"{record.row}: {text}" if record.row else text
+    return text if record.name == record.row else f"{record.name}: {text}"
 
 
 def sentence(text: str) -> str:
@@ -160,8 +168,8 @@ def _list(records: list[Record], as_json: bool) -> int:
             print(json.dumps(asdict(record), ensure_ascii=False))
             continue
         settings = ", ".join(f"{name} {value}" for name, value in record.inputs["settings"].items())
-        what = {"planned": "to do", "skipped": "present"}.get(record.status, record.message)
-        print(f"{record.name}: {what}" + (f" ({settings})" if settings else ""))
+        what = {"planned": "to do", "skipped": "present"}.get(record.status)
+        print(f"{record.name}: {what}" + (f" ({settings})" if settings else "") if what else fault_line(record))
     failed = sum(record.status == "failed" for record in records)
     return 0 if not failed else 1 if failed == len(records) else 2
 
@@ -178,7 +186,7 @@ def _sum_up(records: list[Record], sheets: list[Path], seconds: float, quiet: bo
     if failed:
         print(f"{len(failed)} failed:", file=sys.stderr)
         for record in failed:
-            print(f"  {record.name}: {sentence(record.message)}", file=sys.stderr)
+            print(f"  {fault_line(record)}", file=sys.stderr)
 
 
 def _end_as_interrupt() -> dict[signal.Signals, Any]:

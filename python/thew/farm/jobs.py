@@ -36,9 +36,15 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Returns a hash of everything that the result depends on: the file's bytes, what is asked of it, and Thew's version."""
+        """Returns a hash of everything that the result depends on: the file's bytes, what is asked of it, and Thew's version.
+
+        A job that cannot be done has no result to be found again: its key is that of its row.
+        """
         inputs = self.inputs()
-        del inputs["file"]  # a file that moved gives the same
+        if self.error:
+            inputs |= {"row": self.row, "name": self.name, "error": self.error}
+        else:
+            del inputs["file"]  # a file that moved gives the same
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     def inputs(self) -> dict[str, Any]:

@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,40 +33,50 @@ def plan_jobs(rows: Sequence[Row], folder: Path) -> list[Job]:
     for row in rows:
         made: list[Job] = []
         try:
-            for file in _files(row, folder):
-                made += _jobs_of(row, file)
+            for file, alone in _files(row, folder):
+                made += _jobs_of(row, file, alone)
         except InputError as error:
             made.append(_faulty(row, str(error)))
         for job in made:
-            if (other := taken.get(job.name.lower())) and not job.error:
-                job = _faulty(
-                    row, f"its result {job.name} is that of {other} too: name them apart in the column out", job
-                )
-            else:
-                taken.setdefault(job.name.lower(), row.place)
-            jobs.append(job)
+            other = taken.setdefault(job.name.lower(), job) if not job.error else job
+            jobs.append(job if other is job else replace(job, error=f"{row.place}: {_clash(job, other)}"))
     return jobs
 
 
-def _files(row: Row, folder: Path) -> Iterator[Path]:
-    """Yields the files of a row: one, or those that its pattern finds."""
+def _clash(job: Job, other: Job) -> str:
+    """Returns the sentence on a job whose result has the name of another job's."""
+    if job.row != other.row:
+        return f"its result {job.name} is that of {other.row} too: name them apart in the column out"
+    if job.file != other.file:
+        return (
+            f"{other.file} would have the result {job.name} too: give each of them a row, with a name in the column out"
+        )
+    return f"two values of its range give the result {job.name}: leave one of them out"
+
+
+def _files(row: Row, folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yields the files of a row, and whether it can only be this one: not if it is of a range, or found by a pattern."""
     if "file" not in row.values:
         columns.check_name(next(iter(row.values), "file"), "shot")
         raise InputError("it names no file: give it a .blend or a shot")
-    for value in columns.values_of("file", row.values["file"], "shot", row.text):
+    values = columns.values_of("file", row.values["file"], "shot", row.text)
+    for value in values:
         path = folder / value
         if any(sign in value for sign in "*?[") and not path.exists():
             base = Path(path.anchor) if Path(value).is_absolute() else folder
             found = sorted(base.glob(str(path.relative_to(base))))
             if not found:
                 raise InputError(f"no file is called {path}: check the path")
-            yield from found
+            yield from ((each, False) for each in found)
         else:
-            yield path
+            yield path, len(values) == 1
 
 
-def _jobs_of(row: Row, file: Path) -> Iterator[Job]:
-    """Yields the jobs of a row for one file: one for each combination of its ranges, the last column first."""
+def _jobs_of(row: Row, file: Path, alone: bool) -> Iterator[Job]:
+    """Yields the jobs of a row for one file: one for each combination of its ranges, the last column first.
+
+    `alone`: the row has no other file. Otherwise the name in its column out is given to none alone.
+    """
     kind = "blend" if file.suffix.lower() == ".blend" else "shot"
     given = {name: value for name, value in row.values.items() if name != "file"}
     for name in given:
@@ -76,12 +90,16 @@ def _jobs_of(row: Row, file: Path) -> Iterator[Job]:
     for name in ("out", "target"):
         if name in ranges:
             raise InputError(f"{name} has several values: give it one, and a range to a setting")
+    for name in ranges:
+        label, count = Counter(map(columns.label, choices[name])).most_common(1)[0]
+        if count > 1:
+            raise InputError(f"{name} has the value {label} more than once: leave the others out")
     total = 1
     for several in choices.values():
         total *= len(several)
     if total > MAX_JOBS_OF_ROW:
         raise InputError(f"its ranges make {total} jobs, more than {MAX_JOBS_OF_ROW}: shorten them")
-    base = _base_name(file, {name: values[0] for name, values in choices.items() if name not in ranges})
+    base = _base_name(file, {name: values[0] for name, values in choices.items() if name not in ranges}, alone)
     for combination in itertools.product(*choices.values()):
         values = dict(zip(choices, combination, strict=True))
         chosen = {name: values[name] for name in ranges}
@@ -110,14 +128,27 @@ def _job(row: Row, file: Path, kind: str, values: dict[str, Any], base: str, cho
     )
 
 
-def _base_name(file: Path, values: dict[str, Any]) -> str:
+def _base_name(file: Path, values: dict[str, Any], alone: bool) -> str:
     """Returns the name of a row's result without its ranges."""
-    if "out" in values:
-        return columns.safe_name(values["out"])
     stem = file.name.removesuffix(".thew").removesuffix(".shot") if file.suffix == ".thew" else file.stem
+    if "out" in values:
+        if re.search(r"[/\\]", values["out"]):
+            raise InputError(f"out “{values['out']}”: it is a name in the folder of results: leave folders out")
+        return ".".join(columns.safe_name(word) for word in (values["out"], "" if alone else stem) if word)
     return ".".join(columns.safe_name(word) for word in (stem, values.get("object"), values.get("action")) if word)
 
 
-def _faulty(row: Row, error: str, job: Job | None = None) -> Job:
-    name = job.name if job else str(row.values.get("out") or row.values.get("file") or row.place)
-    return Job(name=name, file=str(row.values.get("file", "")), kind="", row=row.place, error=f"{row.place}: {error}")
+def _faulty(row: Row, error: str) -> Job:
+    """Returns the job of a row that cannot be read: it holds what the row says, as it says it."""
+    told = json.loads(json.dumps(row.values, default=str))  # TOML has dates, which JSON has not
+    file, name, action = (str(told.pop(column, "")) for column in ("file", "object", "action"))
+    return Job(
+        name=str(told.pop("out", "")) or file or row.place,
+        file=file,
+        kind="",
+        object=name,
+        action=action,
+        settings=told,
+        row=row.place,
+        error=f"{row.place}: {error}",
+    )

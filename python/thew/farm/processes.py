@@ -31,6 +31,19 @@ _CONTEXT = multiprocessing.get_context("spawn")
 ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
+#: Exit status of a worker whose script, which it reads first, would do the table itself.
+UNGUARDED = 97
+
+
+UNGUARDED_SENTENCE = 'each worker reads the script that runs the farm, and would run it again: put that call under if __name__ == "__main__":'
+
+
+def leave_worker() -> None:
+    """Ends a process that is a worker and still reads the script of its command, which has come to the table again."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(UNGUARDED)
+
+
 class Processes:
     """Workers on this machine. Used in a `with` block, which ends them."""
 
@@ -104,6 +117,8 @@ class Processes:
             except (EOFError, OSError):
                 code = worker.end()
                 self._running.pop(number, None)
+                if code == UNGUARDED:
+                    return Record.from_job(call.job, "failed", UNGUARDED_SENTENCE)
         return Record.from_job(call.job, "failed", lost_worker_sentence(self.retries + 1, code))
 
 

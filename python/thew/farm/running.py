@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .._errors import InputError
-from . import blends, cluster, sheets
+from . import blends, cluster, sheets, shots
 from .jobs import Call, Job, Record, with_digest
 from .manifest import Results
 from .plan import plan_jobs
-from .processes import Processes
+from .processes import Processes, leave_worker
 from .table import read_table
 
 _Report = Callable[[Record], object]
@@ -64,8 +64,10 @@ def run(
     """Does the jobs of a table and writes their results into the folder `out`, which is made if need be.
 
     `begin(count)` is called once, before the first job, and `report(record)` as each ends. Raises InputError for a table that cannot be
-    used, and StorageError for a folder or scheduler that cannot. A KeyboardInterrupt ends the workers and comes out.
+    used, and StorageError for a folder or scheduler that cannot. A script calls it under `if __name__ == "__main__":`, because workers
+    read the script too. A KeyboardInterrupt ends the workers and comes out.
     """
+    leave_worker()
     chosen = options or Options()
     jobs = part_of(read_jobs(table), chosen.part)
     if begin is not None:
@@ -112,7 +114,24 @@ def run(
 def read_jobs(table: Path) -> list[Job]:
     """Returns the jobs of a table, each with the digest of its file or with an error."""
     known: dict[str, str] = {}
-    return [with_digest(job, known) for job in plan_jobs(read_table(table), table.absolute().parent)]
+    counts: dict[str, int | None] = {}
+    return [
+        _with_frames(with_digest(job, known), counts) for job in plan_jobs(read_table(table), table.absolute().parent)
+    ]
+
+
+def _with_frames(job: Job, counts: dict[str, int | None]) -> Job:
+    """Returns the job, with an error if it asks for poses that its shot has not. `counts`: numbers of poses by file, kept there."""
+    if job.error or job.kind != "shot" or job.frames is None:
+        return job
+    if job.file not in counts:
+        counts[job.file] = shots.count_poses(job.file)
+    count, (first, last) = counts[job.file], job.frames
+    if count is None or 0 <= first <= last < count:
+        return job
+    return replace(
+        job, error=f"{job.row}: frames {first} to {last}: the shot has poses 0 to {count - 1}: choose among these"
+    )
 
 
 def part_of(jobs: list[Job], part: tuple[int, int] | None) -> list[Job]:

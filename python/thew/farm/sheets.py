@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import Clip, InputError, ThewError
 from . import columns, scene_frames
+from .extras import remedy
 from .jobs import Job, Record
 
 #: Number of frames on a sheet, and rows of jobs: more become too small to compare.
@@ -52,7 +53,7 @@ def draw_all(jobs: Sequence[Job], records: Sequence[Record], folder: Path) -> tu
         if job.wedge and record.status != "failed":
             rows.setdefault(job.wedge, []).append((job, record))
     if rows and importlib.util.find_spec("PIL") is None:
-        return [], ["contact sheets need Pillow: install it with pip install 'thew[farm]' and give the command again"]
+        return [], [f"contact sheets need Pillow: {remedy('pillow')}, and give the command again"]
     drawn: list[Path] = []
     sentences: list[str] = []
     for name, row in rows.items():

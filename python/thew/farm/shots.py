@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Cancelled, Clip, InputError, MotionError, Shot, bakes
+from .. import Cancelled, Clip, InputError, MotionError, Shot, ThewError, bakes
 from .jobs import Call, Job, JobResult
 from .scene_frames import ShownFrame, shown_frames
 
@@ -51,6 +51,14 @@ def load(job: Job) -> Shot:
         raise InputError(
             f"{', '.join(changes)}: this version of Thew cannot change that of a shot ({error})"
         ) from error
+
+
+def count_poses(file: str) -> int | None:
+    """Returns the number of poses of a shot; None for a file that cannot be read, of which its job will tell."""
+    try:
+        return len(Shot.load(file))
+    except ThewError:
+        return None
 
 
 def worst_frame(clip: Clip, shown: Sequence[ShownFrame]) -> dict[str, Any] | None:
