@@ -38,12 +38,11 @@ from .logic import session_log
 from .logic.cuts import cut_text
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED_ERRORS, core
-from .operators import command_interrupts, command_settings
+from .operators import command_interrupts, command_settings, command_words
 from .operators.command_interrupts import finish
-from .operators.command_meshes import clip_tasks, meshes_for_clips, meshes_to_bake, shot_name
+from .operators.command_meshes import clip_tasks, left_instances, meshes_for_clips, meshes_to_bake, shot_name
 from .operators.command_places import check_place, move_to, ready_folder
 from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
-from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
 from .ui.bake_panel import played_bake
@@ -88,10 +87,9 @@ def bake_file(
     open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
-    for obj in meshes:
-        configure(obj, method, modes, changes)
-        if space is not None:
-            obj.thew.bake_space = space
+    configure(meshes, method, modes, changes)
+    for obj in meshes if space is not None else ():
+        obj.thew.bake_space = space
     if beside_out:
         move_to(place)
     try:
@@ -134,6 +132,8 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
     the reports on meshes that get no flesh.
     """
     failed: dict[str, MeshReport] = {}
+    for text in left_instances(scene) if characters else ():
+        say(sentence(text))
     for obj in sorted(meshes, key=lambda obj: not whole_character.is_seen(obj, view_layer)):  # hidden meshes come last
         made, armature = obj.thew.made, reading.armature_of(obj)
         if made.flesh or made.rides or made.keyframed or obj.name in failed:
@@ -191,8 +191,7 @@ def export_meshes(
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
     meshes = meshes_to_bake(scene, name)
-    for obj in meshes:
-        configure(obj, method, modes, changes)
+    configure(meshes, method, modes, changes)
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
     # Riders are carried by their body.
     meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
@@ -221,13 +220,16 @@ def open_file(file: Path, scripts: bool, say) -> None:
         say(f"{file.name}: its scripts and Python drivers did not run: give --scripts if you trust them")
 
 
-def configure(obj, method: str | None, modes: int | None, changes: dict) -> None:
+def configure(meshes: list[bpy.types.Object], method: str | None, modes: int | None, changes: dict) -> None:
     """Replaces settings of the file by those on the command line."""
-    if method is not None:
-        obj.thew.method = method
-    if modes is not None:
-        obj.thew.modes = modes
-    command_settings.apply(obj, bpy.context.scene, changes)
+    for obj in meshes:
+        if method is not None:
+            obj.thew.method = method
+        if modes is not None:
+            obj.thew.modes = modes
+        command_settings.apply(obj, bpy.context.scene, changes)
+    if modes is not None and not any(obj.thew.method == "modal" for obj in meshes):
+        raise Refusal("--modes is for the method modal: give --method modal too, or leave --modes out")
 
 
 def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> MeshReport:
@@ -294,7 +296,7 @@ def main(words: list[str]) -> int:
     """
     if words[:1] == ["farm"]:
         return run_farm(words[1:])
-    arguments = parser().parse_args(words)
+    arguments = command_words.parser().parse_args(words)
     with command_interrupts.caught():
         return diagnose_file(arguments) if arguments.command == "diagnose" else bake_or_export(arguments)
 
@@ -325,7 +327,9 @@ def bake_or_export(arguments) -> int:
         if arguments.command == "export":
             lines = export_file(arguments.file, **given)
         else:
+            command_words.check_together(arguments)
             space = arguments.space and arguments.space.upper()
+            numbers = {name: getattr(arguments, name) for name in command_words.OF_TARGETS}
             lines = bake_file(
                 arguments.file,
                 **given,
@@ -333,13 +337,9 @@ def bake_or_export(arguments) -> int:
                 finished=arguments.finish,
                 clips=arguments.clip,
                 target_key=arguments.target.upper(),
-                choice="CHOSEN" if arguments.actions else arguments.clips.upper(),
+                choice="CHOSEN" if arguments.actions else (arguments.clips or "scene").upper(),
                 actions=tuple(arguments.actions or ()),
-                bones=arguments.bones,
-                influences=arguments.influences,
-                rest_error=arguments.rest_error,
-                error=arguments.error,
-                regions=arguments.regions,
+                **{name: value for name, value in numbers.items() if value is not None},
                 look=arguments.look,
                 beside_out=arguments.beside_out,
             )

@@ -22,7 +22,7 @@ from ..logic.sentences import join_words
 from ..logic.spaces import is_singular, transform
 from ..logic.states import UNREAD_CONDITION, Condition, Event, Mesh
 from ..saved.units import length
-from ..scene import modifier, reading
+from ..scene import libraries, modifier, reading
 from ..scene.character import world_matrix
 from ..scene.mesh import active_attribute, basis_positions, numbers
 from ..scene.own_skin import own_group_names, read_groups
@@ -188,7 +188,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
         raise Refusal(f"{name} has flesh of its own: press Remove there first, if it should ride on {describe(body)}")
     reading.check_unshared(obj, "be moved along")
     if len(obj.data.vertices) == 0:
-        raise Refusal(f"{name} has no vertices: there is nothing to ride")
+        raise Refusal(libraries.missing_text(obj) or f"{name} has no vertices: there is nothing to ride")
     found = reading.armature_modifier(obj)
     for other in obj.modifiers:
         if found is not None and other == found:

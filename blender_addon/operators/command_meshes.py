@@ -14,6 +14,7 @@ from ..bake import baking
 from ..live import shots
 from ..logic.errors import Refusal
 from ..logic.native import core
+from ..scene import libraries
 
 
 def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask]:
@@ -64,8 +65,17 @@ def meshes_to_bake(scene, name: str | None) -> list[bpy.types.Object]:
         return [obj]
     found = [o for o in scene.objects if o.type == "MESH" and (has_armature_modifier(o) or o.thew.made.keyframed)]
     if not found:
-        raise Refusal("No mesh of the scene has an Armature modifier or keyframed flesh: there is nothing to bake")
+        reasons = [*left_instances(scene), *filter(None, map(libraries.away_text, bpy.data.libraries))]
+        nothing = "No mesh of the scene has an Armature modifier or keyframed flesh: there is nothing to bake"
+        raise Refusal(reasons[0] if reasons else nothing)
     return found
+
+
+def left_instances(scene) -> list[str]:
+    """Returns a sentence on each character that only an instance of its collection shows: it has no mesh in the scene."""
+    shown = [o for o in scene.objects if any(map(has_armature_modifier, libraries.instanced_objects(o)))]
+    script = "; in a script bpy.ops.thew.make_override() does so"
+    return [libraries.instance_text(o) + (script if libraries.can_override(o) else "") for o in shown]
 
 
 def has_armature_modifier(obj) -> bool:

@@ -12,6 +12,7 @@ from ..bake import targets
 from ..bake.clip_plans import CLIP_CHOICES
 from ..bake.compressed import MAX_REGIONS
 from ..bake.helper_checks import MAX_BONES, MAX_INFLUENCES
+from ..logic.errors import Refusal
 from ..saved.choices import BAKE_SPACES, METHODS
 from ..saved.properties import ThewSettings
 
@@ -59,6 +60,28 @@ class Parser(argparse.ArgumentParser):
         """Prints the usage and the fault, and exits."""
         self.print_usage(sys.stderr)
         self.exit(1, f"{self.prog}: {message}\n")
+
+
+#: Options of one target alone.
+OF_TARGETS = {
+    "bones": "helper_bones", "influences": "helper_bones", "rest_error": "helper_bones", "error": "compressed", "regions": "compressed",
+}  # fmt: skip
+
+
+def check_together(given: argparse.Namespace) -> None:
+    """Refuses options of `bake` that would be of no effect beside the others."""
+    for name, target in OF_TARGETS.items():
+        if getattr(given, name) is not None and given.target != target:
+            raise Refusal(
+                f"--{name.replace('_', '-')} is for the target {target}: give --target {target} too, or leave it out"
+            )
+    space = getattr(targets.target_by_key(given.target.upper()), "space", None)
+    if given.space is not None and space is not None and given.space != space.lower():
+        raise Refusal(f"The target {given.target} always bakes in {space.lower()} space: leave --space out")
+    if given.actions and given.clips not in (None, "chosen"):
+        raise Refusal(f"--actions chooses the clips: leave it or --clips {given.clips} out")
+    if given.frames and (given.actions or given.clips not in (None, "scene")):
+        raise Refusal("An action is baked over its own frames: leave --frames, or --actions and --clips, out")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -116,27 +139,27 @@ def parser() -> argparse.ArgumentParser:
         help="form of the baked motion (shape_keys)",
     )  # fmt: skip
     bake.add_argument(
-        "--clips", choices=[choice[0].lower() for choice in CLIP_CHOICES], default=CLIP_CHOICES[0][0].lower(),
+        "--clips", choices=[choice[0].lower() for choice in CLIP_CHOICES],
         help="the scene's range, the actions named by --actions, or all actions of each armature (scene)",
     )  # fmt: skip
     bake.add_argument(
-        "--bones", metavar="N", type=within(1, MAX_BONES, "bones"), default=16,
+        "--bones", metavar="N", type=within(1, MAX_BONES, "bones"),
         help="most helper bones of each mesh, for the target helper_bones (16)",
     )  # fmt: skip
     bake.add_argument(
-        "--influences", metavar="N", type=within(1, MAX_INFLUENCES, "influences"), default=4,
+        "--influences", metavar="N", type=within(1, MAX_INFLUENCES, "influences"),
         help="most bones of a vertex, for the target helper_bones (4)",
     )  # fmt: skip
     bake.add_argument(
-        "--rest-error", metavar="MM", type=within(0, 10000, "millimetres"), default=3,
+        "--rest-error", metavar="MM", type=within(0, 10000, "millimetres"),
         help="most millimetres from the plain skin while helper bones rest, 0 for none, for the target helper_bones (3)",
     )  # fmt: skip
     bake.add_argument(
-        "--error", metavar="MM", type=millimetres, default=2.0,
+        "--error", metavar="MM", type=millimetres,
         help="largest distance of any vertex from the flesh, for the target compressed (2)",
     )  # fmt: skip
     bake.add_argument(
-        "--regions", metavar="N", type=within(1, MAX_REGIONS, "regions"), default=1,
+        "--regions", metavar="N", type=within(1, MAX_REGIONS, "regions"),
         help="parts of the mesh with keys of their own, for the target compressed (1)",
     )  # fmt: skip
     bake.add_argument("--actions", metavar="NAME", nargs="+", help="bake these actions, each over its own frames")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 
 import bpy
@@ -36,8 +37,13 @@ def describe_library(obj: bpy.types.Object) -> str:
 
 def is_instance(obj: bpy.types.Object) -> bool:
     """Returns whether an object shows a collection with meshes."""
+    return any(each.type == "MESH" for each in instanced_objects(obj))
+
+
+def instanced_objects(obj: bpy.types.Object) -> list[bpy.types.Object]:
+    """Returns the objects of the collection that an object shows."""
     shown = obj.instance_collection if obj.type == "EMPTY" and obj.instance_type == "COLLECTION" else None
-    return shown is not None and any(each.type == "MESH" for each in shown.all_objects)
+    return [] if shown is None else list(shown.all_objects)
 
 
 def can_override(obj: bpy.types.Object) -> bool:
@@ -69,6 +75,21 @@ def instance_text(obj: bpy.types.Object) -> str:
         f"{shown} from {describe_library(obj)}, and nothing in an instance can be edited: press Make Override, which keeps the "
         "character linked, and add the flesh to its mesh"
     )
+
+
+def missing_text(obj: bpy.types.Object) -> str:
+    """Returns the sentence about an object whose library is not found, of which Blender keeps an empty place; "" for others."""
+    library = library_of(obj)
+    reason = "" if library is None else away_text(library)
+    return reason and f"{describe(obj)} comes from {describe_library(obj)}, and {reason}"
+
+
+def away_text(library: bpy.types.Library) -> str:
+    """Returns the sentence about a library without its file; "" where it is there."""
+    path = os.path.normpath(bpy.path.abspath(library.filepath))
+    if os.path.isfile(path):
+        return ""
+    return f"there is no file {path}: put it there, or choose its place in the Outliner (Blender File, Libraries, right click, Relocate)"
 
 
 def check_own_bones(armature: bpy.types.Object) -> None:

@@ -128,15 +128,17 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
         )
     armature = modifier.object
     if armature is None or armature.type != "ARMATURE":
-        raise Refusal(f"The Armature modifier of {name} has no armature: choose one in the modifier")
+        missing = "" if armature is None else libraries.missing_text(armature)
+        raise Refusal(missing or f"The Armature modifier of {name} has no armature: choose one in the modifier")
     if len(mesh.vertices) == 0:
-        raise Refusal(f"{name} has no vertices: flesh needs a mesh")
+        raise Refusal(libraries.missing_text(obj) or f"{name} has no vertices: flesh needs a mesh")
     if len(mesh.polygons) == 0:
         raise Refusal(f"{name} has no faces: flesh needs a surface")
     if armature.data.is_editmode:
         raise Refusal(f"{describe(armature)} is in edit mode, where no bone moves: press Tab to leave it first")
     if len(armature.data.bones) == 0:
-        raise Refusal(f"The armature {describe(armature)} of {name} has no bones: add bones and weights first")
+        without = f"The armature {describe(armature)} of {name} has no bones: add bones and weights first"
+        raise Refusal(libraries.missing_text(armature) or without)
     if not modifier.use_vertex_groups:
         raise Refusal(f"The Armature modifier of {name} ignores vertex groups: switch on Bind To > Vertex Groups")
     if len(obj.vertex_groups) == 0:
@@ -221,9 +223,9 @@ def check_editable(obj: bpy.types.Object | None) -> None:
     if libraries.is_instance(obj):
         raise Refusal(libraries.instance_text(obj))
     if obj.type != "MESH":
-        raise Refusal(meshless_text(obj))
+        raise Refusal(libraries.missing_text(obj) or meshless_text(obj))
     if obj.library is not None:
-        raise Refusal(libraries.linked_text(obj))
+        raise Refusal(libraries.missing_text(obj) or libraries.linked_text(obj))
     if obj.mode == "EDIT" or obj.data.is_editmode:
         raise Refusal(f"{name} is in edit mode: press Tab to leave it first")
 

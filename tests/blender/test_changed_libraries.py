@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, evaluated_positions, part, play, refusal, size_of
-from linking import COLLECTION, change, digest, holders, local, open_shot, override, reopen, write_library
+from linking import COLLECTION, change, digest, holders, link, local, open_shot, override, reopen, write_library
 from ticking import tick
 
 FRAMES = (1, 5, 9, 14)
@@ -143,6 +143,29 @@ def test_library_missing(shot, tmp_path):
     assert round(body.thew.softness, 6) == 0.8
     np.testing.assert_allclose(play(body, FRAMES), soft, atol=1e-6)
     assert np.abs(soft - live).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["override", "instance", "linked"])
+def test_missing_library_named(scene, tmp_path, capsys, kind):
+    """Where the library's file is away, panel and command line name it, and not what the empty place in the shot lacks."""
+    library = write_library(tmp_path / "library.blend")
+    open_shot(tmp_path / "shot.blend")
+    if kind == "override":
+        override(library)
+    else:
+        linked = link(library)
+        empty = bpy.data.objects.new("Crowd", None)
+        empty.instance_type, empty.instance_collection = "COLLECTION", linked
+        shown = bpy.context.scene.collection
+        shown.objects.link(empty) if kind == "instance" else shown.children.link(linked)
+    bpy.ops.wm.save_mainfile()
+    library.unlink()
+    told = f"here is no file {library}: put it there"
+    assert part("cli").main(["bake", bpy.data.filepath]) == 1
+    assert told in "".join(capsys.readouterr())
+    if kind != "linked":  # of which Blender leaves nothing in the scene that could be selected
+        activate(local("Body" if kind == "override" else "Crowd"))
+        assert told in refusal(bpy.ops.thew.add)
 
 
 def test_library_reloaded(shot):

@@ -110,6 +110,30 @@ def test_command_refuses(saved_file, capsys, words, said):
     assert saved_file.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--error", 5), "--error is for the target compressed"),
+        (("--regions", 4, "--target", "pc2"), "--regions is for the target compressed"),
+        (("--bones", 3), "--bones is for the target helper_bones"),
+        (("--influences", 3, "--target", "compressed"), "--influences is for the target helper_bones"),
+        (("--rest-error", 3), "--rest-error is for the target helper_bones"),
+        (("--space", "rest", "--target", "pc2"), "always bakes in posed space"),
+        (("--actions", "Walk", "--frames", 1, 4), "over its own frames"),
+        (("--clips", "all", "--frames", 1, 4), "over its own frames"),
+        (("--clips", "all", "--actions", "Walk"), "leave it or --clips all out"),
+        (("--modes", 8), "--modes is for the method modal"),
+    ],
+)
+def test_command_refuses_idle_options(saved_file, capsys, words, said):
+    """An option that would be of no effect beside the others is refused by a sentence, and the file stays as it was."""
+    before = saved_file.read_bytes()
+    assert run(saved_file, "--json", *words) == 1
+    told = capsys.readouterr()
+    assert said in told.err and "Traceback" not in told.err and '"done": false' in told.out
+    assert saved_file.read_bytes() == before
+
+
 def two_characters(tmp_path):
     """Saves a file with a character, and one that cannot have flesh."""
     make_character()

@@ -9,7 +9,7 @@ import sys
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, add_rig, evaluated_positions, part, play, refusal, size_of, world
+from helpers import activate, add_rig, evaluated_positions, make_character, part, play, refusal, size_of, world
 from linking import digest, holders, link, local, open_shot, override, reopen, write_library
 
 FRAMES = (1, 5, 9, 14)
@@ -347,6 +347,23 @@ def test_instance_overridden_in_place(library, local_flesh, tmp_path):
     for frame, shape in zip(FRAMES, local_flesh, strict=True):
         bpy.context.scene.frame_set(frame)
         np.testing.assert_allclose(world(body), shape @ moved[:3, :3].T + moved[:3, 3], atol=5e-6)
+
+
+def test_command_names_instance(library, tmp_path, capsys):
+    """The command line names a character that only an instance shows and what to do, also beside one that it bakes."""
+    open_shot(tmp_path / "shot.blend")
+    empty = bpy.data.objects.new("Crowd", None)
+    empty.instance_type, empty.instance_collection = "COLLECTION", link(library)
+    bpy.context.scene.collection.objects.link(empty)
+    bpy.ops.wm.save_mainfile()
+    told = "“Crowd” is an instance of the collection “Character” from “library.blend”"
+    assert part("cli").main(["bake", str(tmp_path / "shot.blend")]) == 1
+    error = capsys.readouterr().err
+    assert told in error and "bpy.ops.thew.make_override()" in error
+    make_character()
+    bpy.ops.wm.save_mainfile()
+    assert part("cli").main(["export", str(tmp_path / "shot.blend"), "--out", str(tmp_path)]) == 0
+    assert told in capsys.readouterr().out
 
 
 def test_linked_instance_named(library, tmp_path):
