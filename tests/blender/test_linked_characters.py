@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 from helpers import activate, add_rig, evaluated_positions, make_character, part, play, refusal, size_of, world
-from linking import digest, holders, link, local, open_shot, override, reopen, write_library
+from linking import COLLECTION, digest, holders, link, local, open_shot, override, reopen, write_library
 
 FRAMES = (1, 5, 9, 14)
 
@@ -347,6 +349,20 @@ def test_instance_overridden_in_place(library, local_flesh, tmp_path):
     for frame, shape in zip(FRAMES, local_flesh, strict=True):
         bpy.context.scene.frame_set(frame)
         np.testing.assert_allclose(world(body), shape @ moved[:3, :3].T + moved[:3, 3], atol=5e-6)
+
+
+def test_script_of_the_page(library, tmp_path):
+    """The script of the page on linked characters gives a character flesh in a shot, which the command line then bakes."""
+    page = Path(__file__).parents[2] / "docs" / "blender" / "linked.md"
+    code = re.search(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+    shot = tmp_path / "shot.blend"
+    for there, here in (("/library/hero.blend", library), ("/shots/shot.blend", shot), ("Hero", COLLECTION)):
+        assert there in code
+        code = code.replace(there, Path(here).as_posix())
+    open_shot(tmp_path / "empty.blend")
+    exec(compile(code, str(page), "exec"), {})
+    assert bpy.context.object.thew.made.flesh and bpy.context.object.override_library is not None
+    assert part("cli").main(["bake", str(shot), "--target", "pc2", "--frames", "1", "4"]) == 0
 
 
 def test_command_names_instance(library, tmp_path, capsys):
