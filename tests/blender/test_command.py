@@ -288,6 +288,8 @@ def blenders_handler():
     """Gives Ctrl-C a handler outside Python, as Blender has one: it raises nothing. Python's own comes back."""
     import ctypes
 
+    if os.name == "nt":
+        pytest.skip("signals are POSIX's")
     before = signal.getsignal(signal.SIGINT)
     libc = ctypes.CDLL(None)
     libc.signal.argtypes, libc.signal.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
@@ -296,7 +298,6 @@ def blenders_handler():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends signals to itself")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("place", ["frame", "native"])
 @pytest.mark.parametrize("command", ["bake", "export"])

@@ -375,7 +375,8 @@ def test_command_refuses_bad_shots(arm, tmp_path, capsys):
         ((a, "--together", "-o", clips / "clip.thew"), "there is no folder"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
-        ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
+        ((a, b, "--together", "-o", clips), f"{b} has 4 poses, but the first has 3"),
+        ((a, b, "--together", "-o", clips), "export them with Other Flesh on and the same --frames"),
         ((a, c, "--together", "-o", clips), f"{c} is a cycle, but the first is not"),
         ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' does not support contact"),
     ):

@@ -29,7 +29,7 @@ def plan_jobs(rows: Sequence[Row], folder: Path) -> list[Job]:
     A row with a fault becomes one job with an `error`, so that the others go on.
     """
     jobs: list[Job] = []
-    taken: dict[str, str] = {}
+    taken: dict[str, Job] = {}
     for row in rows:
         made: list[Job] = []
         try:
