@@ -68,7 +68,7 @@ def test_command_object_out(saved_file, tmp_path, capsys):
 def test_command_finish(saved_file, space, capsys):
     """With --finish nothing of the flesh is left in the file, and it moves as the unfinished bake does."""
     assert run(saved_file, "--object", "Body", "--space", space) == 0
-    assert f"20 keys in {space} space" in capsys.readouterr().out
+    assert f"20 keys of flesh {'alone' if space == 'rest' else 'and bones'}" in capsys.readouterr().out
     baked = play(bpy.data.objects["Body"], range(1, 21))
     assert run(saved_file, "--object", "Body", "--space", space, "--finish") == 0
     bpy.ops.wm.open_mainfile(filepath=str(saved_file))
