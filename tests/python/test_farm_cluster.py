@@ -4,9 +4,16 @@
 import collections
 import gc
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import thew
+from farming import hidden
 from thew.__main__ import main
 from thew.farm import cluster
 from thew.farm.jobs import Call, Job
@@ -100,3 +107,37 @@ def test_fault_of_answer_loses_no_job(tmp_path, monkeypatch):
         ended = list(machines.run(calls))
     assert sorted(call.job.name for call, _ in ended) == ["a", "b", "c"]
     assert all(record.status == "failed" and "no answer" in record.message for _, record in ended)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script stands for Blender, and signals go to a group of processes")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("more", [[], ["--processes"]])
+def test_workers_interrupted(tmp_path, number, more):
+    """Ctrl-C, which a terminal sends to every process, and SIGTERM end the workers of this machine in one sentence, with their Blenders."""
+    (tmp_path / "hero.blend").write_bytes(b"BLENDER")
+    (tmp_path / "jobs.csv").write_text("file\nhero.blend\n")
+    blender, pipe = tmp_path / "blender", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # It holds the pipe open until it ends, and would do so for ever.
+    code = f"import signal\npipe = open({str(pipe)!r}, 'w')\nprint('ready', file=pipe, flush=True)\nsignal.pause()\n"
+    blender.write_text(f"#!{sys.executable}\n{code}")
+    blender.chmod(0o755)
+    words = [sys.executable, "-m", "thew", "farm", "run", "jobs.csv", "--out", "out", "--workers", "1"]
+    words += ["--blender", str(blender), *more]
+    package = {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
+    with subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=package,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        with pipe.open() as told:
+            assert told.readline() == "ready\n"
+            os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+            assert told.read() == ""  # the end of the pipe is that of Blender
+        out, error = process.communicate()
+    assert process.returncode == 130 and out == "" and error.startswith("Stopped; 0 results") and error.count("\n") == 1
+    assert not hidden(tmp_path / "out")

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from .._errors import InputError, StorageError
+from . import blends
 from .extras import remedy
 from .jobs import Call, Record
-from .processes import lost_worker_sentence
+from .processes import deaf_to_interrupts, lost_worker_sentence
 from .working import run_job
 
 #: Seconds to wait for a scheduler before it counts as away. Dask's own 30 s look like a hang.
@@ -63,10 +64,11 @@ class Cluster:
             if self.address is None:
                 dask.config.set({"distributed.scheduler.allowed-failures": self.retries})
                 # No limit of memory: Dask would end a worker near it, and characters differ by a hundredfold.
-                self._cluster = LocalCluster(
-                    n_workers=self.workers, threads_per_worker=1, processes=True, memory_limit=None, dashboard_address=None,
-                    silence_logs=logging.CRITICAL, env={"RAYON_NUM_THREADS": str(self.threads)} if self.threads else None,
-                )  # fmt: skip
+                with deaf_to_interrupts():  # the thread that starts workers, also in place of killed ones, starts here
+                    self._cluster = LocalCluster(
+                        n_workers=self.workers, threads_per_worker=1, processes=True, memory_limit=None, dashboard_address=None,
+                        silence_logs=logging.CRITICAL, env={"RAYON_NUM_THREADS": str(self.threads)} if self.threads else None,
+                    )  # fmt: skip
             self._client = Client(self._cluster or self.address, timeout=CONNECT_TIMEOUT, set_as_default=False)
         except Exception as error:  # of many kinds: addresses, sockets, processes
             self._close()
@@ -83,6 +85,9 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None and self._cluster is not None:
+            with suppress(Exception):
+                self._client.run(blends.stop)  # Blenders would outlive the workers that wait for them
         self._close()
 
     def _close(self) -> None:

@@ -13,7 +13,7 @@ import queue
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -36,6 +36,22 @@ UNGUARDED = 97
 
 
 UNGUARDED_SENTENCE = 'each worker reads the script that runs the farm, and would run it again: put that call under if __name__ == "__main__":'
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Blocks Ctrl-C in this thread, and so in threads and processes that it starts: a terminal sends it to all of them, and one decides."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Python starts a process of its own beside the first worker, and some versions (3.13.0) then unblock the signal in this thread: so
+    # that one starts before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def leave_worker() -> None:
@@ -90,12 +106,7 @@ class Processes:
         self, number: int, waiting: queue.SimpleQueue[Call], ended: queue.SimpleQueue[tuple[Call, Record]]
     ) -> None:
         """Takes jobs until none is left, each to the worker with this number."""
-        if hasattr(signal, "pthread_sigmask"):
-            # Ctrl-C reaches every process of a terminal, also a worker that still imports. Python starts a process of its own beside
-            # the first worker, and some versions (3.13.0) then unblock the signal in this thread: so that one starts before.
-            resource_tracker.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        with suppress(queue.Empty):
+        with deaf_to_interrupts(), suppress(queue.Empty):
             while not self._stopped:
                 call = waiting.get_nowait()
                 try:
