@@ -4,7 +4,7 @@
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
                                      [--target T] [--clips scene|chosen|all] [--actions NAME ...] [--clip CLIP ...]
                                      [--error MM] [--regions N] [--bones N] [--influences N] [--rest-error MM]
-                                     [--set NAME=VALUE ...] [--look] [--beside-out] [--finish] [--scripts] [--json]
+                                     [--set NAME=VALUE ...] [--look] [--finish] [--scripts] [--json]
                                      [--threads N] [--out FILE|FOLDER]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--set NAME=VALUE ...]
                                        [--scripts] [--json] [--threads N] [--out FOLDER]
@@ -26,7 +26,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import bpy
@@ -41,10 +40,9 @@ from .logic.native import EXPECTED_ERRORS, core
 from .operators import command_interrupts, command_settings, command_words
 from .operators.command_interrupts import finish
 from .operators.command_meshes import clip_tasks, left_instances, meshes_for_clips, meshes_to_bake, shot_name
-from .operators.command_places import check_place, move_to, ready_folder
+from .operators.command_places import ready_folder, ready_result, save_result
 from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
-from .scene import reading
-from .scene.files import save
+from .scene import reading, record_paths
 from .ui.bake_panel import played_bake
 
 
@@ -54,22 +52,19 @@ def bake_file(
     scripts: bool = False, clips: list[str | Path] | None = None, target_key: str = targets.TARGETS[0].key,
     choice: str = "SCENE", actions: tuple[str, ...] = (), bones: int = 16, influences: int = 4,
     rest_error: float = 3.0, error: float = 2.0, regions: int = 1, settings: tuple[str, ...] = (), look: bool = False,
-    beside_out: bool = False,
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` (or into it, if it is a folder) or over `file`.
 
     `method`, `modes`, `space` and `settings` (`NAME=VALUE`) replace the file's settings. `look`: a few frames of the first body are
-    written beside the result (`write_look`). `beside_out`: files of the bake lie beside `out`, a new file, not beside `file`.
+    written beside the result (`write_look`).
     `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
     chosen `actions`. `bones`, `influences`, `rest_error` in millimetres: of helper bones. `error` in millimetres, `regions`: of
     compressed keys. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` if a file cannot be
-    opened, nothing could be baked, or the result cannot be saved.
+    opened, nothing could be baked, or the result cannot be saved; then files are as they were.
     """
     file = Path(file)
-    place = file if not out else Path(out) / file.name if os.path.isdir(out) else Path(out)
-    check_place(place)
     changes = command_settings.parse(list(settings))
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
@@ -83,20 +78,21 @@ def bake_file(
         wanted["tolerance"] = 1e-3 * error
     if frames is not None:
         wanted |= {"start": frames[0], "end": frames[1]}
-    tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
-    open_file(file, scripts, say)
-    scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
-    configure(meshes, method, modes, changes)
-    for obj in meshes if space is not None else ():
-        obj.thew.bake_space = space
-    if beside_out:
-        move_to(place)
-    try:
+    writes_files = getattr(targets.target_by_key(target_key), "writes_files", False)
+    with ready_result(file, out, writes_files) as place:
+        tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
+        open_file(file, scripts, say)
+        record_paths.spare_played()
+        scene, view_layer = bpy.context.scene, bpy.context.view_layer
+        meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
+        configure(meshes, method, modes, changes)
+        for obj in meshes if space is not None else ():
+            obj.thew.bake_space = space
         failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
         meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
         for obj in meshes:
             line = failed.get(obj.name) or bake_one(obj, scene, view_layer, tasks.get(obj.name), **wanted)
+            line.file = str(place) if line.done else ""
             say(line)
             lines.append(line)
         looks = (look_of(obj) for obj, line in zip(meshes, lines, strict=True) if line.worst_frame)
@@ -108,14 +104,9 @@ def bake_file(
         if not any(line.done for line in lines):
             raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
         command_interrupts.check()
-        save(place)
-    except BaseException:
-        if beside_out:
-            with suppress(OSError):
-                place.unlink(missing_ok=True)
-        raise
-    if shown is not None:
-        write_look(shown, place.with_suffix(".look.npz"))
+        save_result(place)
+        if shown is not None:
+            write_look(shown, place.with_suffix(".look.npz"))
     return lines
 
 
@@ -341,10 +332,10 @@ def bake_or_export(arguments) -> int:
                 actions=tuple(arguments.actions or ()),
                 **{name: value for name, value in numbers.items() if value is not None},
                 look=arguments.look,
-                beside_out=arguments.beside_out,
             )
     except EXPECTED_ERRORS as error:
-        if arguments.json and not any(isinstance(line, MeshReport) for line in told):
+        reports = [line for line in told if isinstance(line, MeshReport)]
+        if arguments.json and (not reports or any(line.done for line in reports)):  # failed meshes have said why
             print(MeshReport(arguments.object or arguments.file, sentence(str(error)), False).as_json(), flush=True)
         print(sentence(str(error)), file=sys.stderr)
         return 1
@@ -361,9 +352,7 @@ def stopped_sentence(arguments, some: bool) -> str:
     """Returns the sentence on a command that a signal stopped. `some`: whether a mesh was reported as done."""
     if arguments.command == "export":
         return f"Stopped; {'the reported shots are' if some else 'nothing was'} written."
-    writes_files = hasattr(targets.target_by_key(arguments.target.upper()), "writes_files")
-    rest = "; files of the reported bakes stay in their folder" if some and writes_files else ""
-    return f"Stopped; no .blend was saved{rest}."
+    return "Stopped; nothing was written."
 
 
 def run_farm(words: list[str]) -> int:

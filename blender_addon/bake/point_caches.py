@@ -17,7 +17,7 @@ from ..logic.native import core
 from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task, span
 from ..saved.bakes import ThewBake
-from ..scene import bake_files, bakes, cache_playing, file_states, poses
+from ..scene import bake_files, bakes, cache_playing, destination, file_states, poses
 from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
 from ..scene.stack import modifier_by_id
 from . import bake_records, measuring
@@ -85,7 +85,8 @@ class PointCache:
         obj, request = pending.obj, pending.request
         folder = bake_files.folder_of(request.folder)
         pending.made = new = NewCache(bake_files.NewFiles(folder))
-        mine, taken = set(bake_files.owned_files(obj, bake_records.replaced(pending))), set()
+        mine = {*bake_files.owned_files(obj, bake_records.replaced(pending)), *destination.replaceable_files()}
+        taken = set()
         suffix = cache_playing.SUFFIXES[self.key]
         for each in pending.clips:
             words = (obj.name, request.name, each.plan.name or "Scene")
@@ -101,10 +102,10 @@ class PointCache:
             first = pending.clips[0].content.space == "REST"
             player = cache_playing.add_modifier(obj, request.name, self.key, first)
             new.modifier = player.persistent_uid
-        uid = player.persistent_uid
+        uid, owner = player.persistent_uid, bake_files.owner_in(folder)
         pending.notes = [
-            {"file": bake_files.saved_path(path), "modifier": uid} for _, path in new.files.moves
-        ]  # fmt: skip
+            {"file": bake_files.saved_path(path), "owner": owner, "modifier": uid} for _, path in new.files.moves
+        ]
 
     def write_file(self, path: Path, rows: np.ndarray, plan) -> None:
         """Writes the frames of one clip."""

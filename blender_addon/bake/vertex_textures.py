@@ -23,7 +23,7 @@ from ..logic.sentences import plural
 from ..logic.tasks import Progress, Task, span
 from ..saved import units
 from ..saved.bakes import ThewBake, ThewClip
-from ..scene import bake_files, bakes, file_states, texture_playing
+from ..scene import bake_files, bakes, destination, file_states, texture_playing
 from ..scene.mesh import basis_positions
 from ..scene.stack import modifier_by_id
 from ..scene.texture_playing import clip_name
@@ -130,6 +130,7 @@ class VertexTexture:
         own = bake_files.owned_files(obj, bake.clips) if bake is not None else []
         mine = {*own, *texture_playing.images_of(own)}
         pending.made = new = NewTexture(bake_files.NewFiles(folder), mine)
+        mine = mine | destination.replaceable_files()
         stem = bake_files.free_stem(folder, (obj.name, request.name), SUFFIXES, mine, set())
         rest, clips, rates, tension = pending.packed
         try:
@@ -150,7 +151,12 @@ class VertexTexture:
             player = texture_playing.add_modifier(obj, request.name, new.layer)
             new.modifier = player.persistent_uid
         saved = bake_files.saved_path(folder / description.name)
-        note = {"file": saved, "layer": new.layer, "modifier": player.persistent_uid}
+        note = {
+            "file": saved,
+            "owner": bake_files.owner_in(folder),
+            "layer": new.layer,
+            "modifier": player.persistent_uid,
+        }
         pending.notes = [note] * len(pending.clips)
 
     def discard(self, pending: PendingBake) -> None:
@@ -182,7 +188,8 @@ class VertexTexture:
             texture_playing.fill_layer(obj, new.layer, new.texels)
         note = pending.notes[0]
         for clip in bake_records.kept(pending):
-            clip.file, clip.layer, clip.modifier = note["file"], note["layer"], note["modifier"]
+            for name, value in note.items():
+                setattr(clip, name, value)
         player = modifier_by_id(obj, note["modifier"])
         if player is not None:
             texture_playing.load(player, new.files.moves[-1][1])

@@ -350,7 +350,7 @@ HANDLERS = {
         "render_cancel": after_render,
         "save_pre": saving.before_save,
         "save_post": saving.after_save,
-        "save_post_fail": saving.after_save,
+        "save_post_fail": saving.after_failed_save,
     }.items()
     if hasattr(bpy.app.handlers, name)
 }

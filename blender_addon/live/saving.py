@@ -10,7 +10,7 @@ from bpy.app.handlers import persistent
 from ..logic.states import Switch
 from ..saved import bakes as saved_bakes
 from ..saved import overrides, rig_layouts
-from ..scene import cache_files, modifier, offsets, override_backup
+from ..scene import cache_files, destination, modifier, offsets, override_backup, record_paths
 from . import disk_cache, jobs, keyframed, registers, riding, session, skin
 from .keyframed import register as moving
 from .session import register as fleshes
@@ -20,8 +20,11 @@ _saved_offsets: dict[int, tuple[np.ndarray, float]] = {}
 
 
 @persistent
-def before_save(*_):
-    """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
+def before_save(place: str = "", *_):
+    """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches.
+
+    Paths of bakes become relative to the place of the saved file.
+    """
     overrides.follow_all()
     offsets.remove_unused()
     for obj in all_objects():
@@ -40,15 +43,37 @@ def before_save(*_):
         content = disk_cache.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
             cache_files.pack(obj, content)
+    if place:
+        record_paths.follow(place)
 
 
 @persistent
-def after_save(*_):
-    """Shows the offsets again, and writes caches beside the file."""
+def after_save(place: str = "", *_):
+    """Shows the offsets again, and writes caches beside the saved file. A command writes them itself, once the file is at its place."""
+    if not destination.is_command():
+        write_caches(place)
+    show_saved(place)
+
+
+@persistent
+def after_failed_save(place: str = "", *_):
+    """Shows the offsets again."""
+    show_saved(place)
+
+
+def write_caches(blend: str) -> None:
+    """Writes the caches of all flesh beside a .blend."""
     for obj in fleshes.all_objects():
         content = disk_cache.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
-            cache_files.write(obj, content)
+            cache_files.write(obj, content, blend)
+
+
+def show_saved(place: str) -> None:
+    """Takes back what was changed for a save."""
+    if place:
+        record_paths.settle(place)
+    for obj in fleshes.all_objects():
         if is_refused(obj):
             jobs.apply_state(obj)
     for obj in all_objects():

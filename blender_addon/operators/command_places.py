@@ -3,25 +3,61 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-import bpy
-
+from ..live import saving
 from ..logic.errors import Refusal
-from ..scene.files import part_of
+from ..scene import bake_files, destination, record_paths
+from ..scene.files import part_of, save
 
 
-def move_to(place: Path) -> None:
-    """Saves the opened file under a new name, so that paths beside it lie there. Refuses one that exists: it would be lost if the bake fails."""
-    if place.exists():
-        raise Refusal(f"{place} exists: with --beside-out name a new file with --out")
-    try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(place.resolve()), check_existing=False)
-    except RuntimeError as error:
-        raise Refusal(f"Nothing can be saved to {place} ({error}): choose another place with --out") from error
+def place_of(file: Path, out: str | Path | None) -> Path:
+    """Returns the .blend to save: `out`, or one called like `file` in it where it is a folder; without `out` `file` itself.
+
+    A name that ends with a slash is a folder's. One without “.blend” gets that ending, as in Blender's own dialog.
+    """
+    if not out:
+        return file
+    if names_folder(out) or os.path.isdir(out):  # False for a name that is too long
+        return Path(out) / file.name
+    place = Path(out)
+    return place if place.suffix.lower() == ".blend" else place.with_name(f"{place.name}.blend")
+
+
+def names_folder(out: str | Path | None) -> bool:
+    """Returns whether a name ends with a slash."""
+    return isinstance(out, str) and out.endswith(("/", os.sep))
+
+
+@contextmanager
+def ready_result(file: Path, out: str | Path | None, writes_files: bool) -> Iterator[Path]:
+    """Yields the .blend to save for the work within the context, a place that was tried; makes the folder that a slash names.
+
+    What is written belongs to it, and is taken back where the work fails. Files of an earlier result at that place may be replaced.
+    """
+    place = place_of(file, out)
+    with ready_folder(place.parent) if names_folder(out) else nullcontext():
+        check_place(place)
+        whole, earlier = place.resolve(), set()
+        if destination.is_same(file, place):
+            whole = None  # the opened file: its folder is where it was opened
+        elif whole.is_file() and (writes_files or bake_files.folder_beside(str(whole)).is_dir()):
+            earlier = record_paths.files_in(whole)
+        with destination.saving_to(whole, earlier):
+            yield place
+
+
+def save_result(place: Path) -> None:
+    """Saves the result, keeps what belongs to it, and removes files of an earlier result that it does not play."""
+    save(place)
+    left = destination.replaceable_files()
+    destination.keep()
+    bake_files.remove_now(sorted(left))
+    saving.write_caches(destination.blend_path())
 
 
 def is_writable(folder: Path) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from ..bake.bake_result import BakeResult, miss_remark
-from ..live import driving, keyframed
+from ..live import driving, keyframed, riding
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
-from ..logic.sentences import join_words, plural
+from ..logic.sentences import join_words, plural, significant
 from ..saved import bakes as saved_bakes
-from ..scene import bakes
+from ..scene import bake_files, bakes, destination, texture_playing
 from ..scene.files import clear, part_of, replace_file
 
 #: Number of frames for contact sheets.
@@ -32,7 +33,9 @@ class MeshReport:
     done: bool
     notes: list[str] = field(default_factory=list)  # further sentences
     seconds: float = 0.0
-    file: str = ""  # the file written for it
+    file: str = ""  # the file written for it: of a bake the .blend, which is saved once all meshes are done
+    files: list[str] = field(default_factory=list)  # files of the bake, of its riders too
+    error_mm: float | None = None  # largest distance from the flesh, where the form of the bake allows one
     left: bool = False  # it keeps its plain skin on purpose, beside the bodies of its character
     frames: int = 0  # of its clip
     worst_frame: dict | None = None  # the frame whose skin is farthest from plain skinning, see `own_motion`
@@ -113,8 +116,10 @@ def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) 
     clips = f" of {plural(len(baked.clips), 'clip')}" if baked.clips else ""
     bake = saved_bakes.named(obj, baked.bake)
     what = f"{len(baked.names)} keys{clips} of {'flesh alone' if baked.space == 'REST' else 'flesh and bones'}"
-    if bakes.moves_bones(bake):
+    files = written_files(obj, baked.bake)
+    if bakes.moves_bones(bake) or files:
         what = f"{bakes.describe_bake(obj, bake)}{clips}"
+        what += f" in {files[0].parent}" if files else ""
     counted = sum(clip.end - clip.start + 1 for clip in bake.clips) if bake is not None else 0
     worst = None
     text = f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {what}, {seconds:.1f} s"
@@ -128,4 +133,30 @@ def baked_line(obj, baked: BakeResult, flesh, notes: list[str], seconds: float) 
         text += f"; with {join_words(baked.riders)}"
     if missed := miss_remark(baked.miss):
         text += f"; {missed}"
-    return MeshReport(obj.name, text, True, notes, seconds, frames=counted, worst_frame=worst)
+    off = worst_clip(bake)
+    if off is not None and bake.tolerance > 0.0:  # of helper bones a note says it
+        text += f"; {significant(1e3 * off.error)} mm off at most, at frame {off.error_frame}"
+    return MeshReport(
+        obj.name, text, True, notes, seconds, frames=counted, worst_frame=worst, files=[str(path) for path in files],
+        error_mm=None if off is None else 1e3 * off.error,
+    )  # fmt: skip
+
+
+def worst_clip(bake: saved_bakes.ThewBake | None) -> saved_bakes.ThewClip | None:
+    """Returns the clip that misses the flesh by most, of a bake whose form allows an error; None of an exact one."""
+    if bake is None or not len(bake.clips) or not (bake.tolerance > 0.0 or bakes.moves_bones(bake)):
+        return None
+    return max(bake.clips, key=lambda clip: clip.error)
+
+
+def written_files(obj, name: str) -> list[Path]:
+    """Returns the files of a bake, with those of riders that were baked along."""
+    found = [saved_bakes.named(each, name) for each in (obj, *riding.riders_of(obj))]
+    paths = bake_files.files_of(clip for bake in found if bake is not None for clip in bake.clips)
+    return [plain_path(path) for path in (*paths, *texture_playing.images_of(paths))]
+
+
+def plain_path(path: Path) -> Path:
+    """Returns a path without steps up, where that leads to the same place."""
+    plain = Path(os.path.normpath(path))
+    return plain if destination.is_same(plain, path) else path

@@ -166,10 +166,10 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"
     )
-    bake.add_argument("--out", metavar="FILE", help="where to save, or a folder for it (over FILE)")
     bake.add_argument(
-        "--beside-out", action="store_true", help="files of the bake lie beside --out, a new file, not beside FILE"
-    )
+        "--out", metavar="FILE",
+        help="the .blend to save with its files, or a folder for it, which a slash at the end makes (over FILE)",
+    )  # fmt: skip
     bake.add_argument(
         "--look", action="store_true", help="write a few frames of the first body beside the result, for contact sheets"
     )

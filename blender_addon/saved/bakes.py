@@ -47,6 +47,7 @@ class ThewClip(bpy.types.PropertyGroup):
     error_vertex: record(IntProperty, "Vertex of the largest distance; -1: unknown", default=-1)
     keys: record(StringProperty, "Names of the shape keys of this clip alone, one per line")
     file: record(StringProperty, "The file of this clip, relative to the .blend")
+    owner: record(StringProperty, "Mark of the .blend that owns the file; empty: the one beside whose folder it lies")
     modifier: record(IntProperty, "Persistent id of the modifier that plays the file; 0: none")
     layer: record(StringProperty, "Name of the UV layer with the texel of each vertex, where it was made for the bake")
     moves_bones: record(

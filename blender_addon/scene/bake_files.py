@@ -3,24 +3,29 @@
 
 A file is written beside its place. When everything is written, all files are moved to their places, or none: earlier ones wait beside
 them until the bake is recorded. Records keep paths relative to the .blend.
+
+Each file belongs to one .blend, which alone replaces and removes it. A .blend that was saved under another name goes on playing the files
+of the first one, and writes its own bakes to files of its own.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import bpy
 
 from ..logic.errors import Refusal
 from ..saved import bakes as saved_bakes
-from . import file_states
+from . import destination, file_states
 
 #: Ending of the folder beside the .blend.
 FOLDER_SUFFIX = ".bakes"
@@ -31,11 +36,46 @@ FORMER_SUFFIX = ".former"
 #: Longest part of a file's name that comes from one name in Blender. Three of them fit into the 255 bytes of file systems.
 MAX_WORD = 60
 
+#: Places of files that are not settled yet, in small letters, as some file systems take both cases for one.
+_promised: set[str] = set()
+
 
 def default_folder() -> Path:
-    """Returns the folder beside the open .blend, or one among the temporary files for a file that was never saved."""
-    saved = bpy.data.filepath
-    return Path(saved).with_suffix(FOLDER_SUFFIX) if saved else Path(bpy.app.tempdir) / f"thew{FOLDER_SUFFIX}"
+    """Returns the folder beside the .blend, or one among the temporary files for a file that was never saved."""
+    saved = destination.blend_path()
+    return folder_beside(saved) if saved else unsaved_folder()
+
+
+def unsaved_folder() -> Path:
+    """Returns the folder of a file that was never saved."""
+    return Path(bpy.app.tempdir) / f"thew{FOLDER_SUFFIX}"
+
+
+def folder_beside(blend: str) -> Path:
+    """Returns the folder of a saved file. A backup (`hero.blend1`) has one of its own."""
+    path = Path(blend)
+    return path.with_name((path.stem if path.suffix.lower() == ".blend" else path.name) + FOLDER_SUFFIX)
+
+
+def mark_of(blend: str) -> str:
+    """Returns the mark of a .blend in the records of files that it owns outside its folder; "" stands for the unsaved one of this session."""
+    place = destination.real(blend or bpy.app.tempdir)
+    return hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()
+
+
+def owner_in(folder: Path) -> str:
+    """Returns the mark for the record of a file in a folder; "" for the folder of the .blend itself, where a moved project finds it."""
+    return "" if destination.is_same(folder, default_folder()) else mark_of(destination.blend_path())
+
+
+def is_own(clip: saved_bakes.ThewClip) -> bool:
+    """Returns whether the file of a clip belongs to the .blend that is written. What the opened file of a command has stays."""
+    if destination.is_elsewhere():
+        return False
+    folder = path_of(clip.file).parent
+    if any(destination.is_same(folder, own) for own in (default_folder(), unsaved_folder())):
+        return True
+    return bool(clip.owner) and clip.owner == mark_of(destination.blend_path())
 
 
 def folder_of(chosen: str) -> Path:
@@ -49,10 +89,15 @@ def folder_of(chosen: str) -> Path:
 
 
 def chosen_folder(clips: Iterable[saved_bakes.ThewClip]) -> str:
-    """Returns the folder of the files of clips as Blender saves it, so that further ones join them; "" for the default one."""
-    paths = files_of(clips)
-    folder = paths[0].parent if paths else None
-    if folder is None or not folder.is_dir() or folder == default_folder():
+    """Returns the folder of the files of clips as Blender saves it, so that further ones join them; "" for the default one.
+
+    That of another .blend, and any folder while a command saves its result elsewhere, is not joined.
+    """
+    clips = [clip for clip in clips if clip.file]
+    folder = path_of(clips[0].file).parent if clips else None
+    if folder is None or destination.is_elsewhere() or not folder.is_dir() or folder == default_folder():
+        return ""
+    if folder.suffix == FOLDER_SUFFIX and not is_own(clips[0]):
         return ""
     unsaved = Path(bpy.app.tempdir).resolve() in folder.resolve().parents  # made before the .blend was saved
     return "" if unsaved else saved_path(folder)
@@ -132,7 +177,10 @@ class NewFiles:
 
     def add(self, name: str) -> Path:
         """Notes a file by its name, and returns the path under which it is to be written."""
-        self.moves.append((self.part / name, self.folder / name))
+        path = self.folder / name
+        self.moves.append((self.part / name, path))
+        _promised.add(str(path).lower())
+        destination.spare([path])
         return self.part / name
 
     def settle(self) -> None:
@@ -161,7 +209,12 @@ class NewFiles:
         self.settled.clear()
 
     def finish(self) -> None:
-        """Removes the earlier files, now that nothing can fail any more."""
+        """Removes the earlier files, now that nothing can fail any more: in a command once its result is saved."""
+        if not destination.defer(self.remove_former, self.discard):
+            self.remove_former()
+
+    def remove_former(self) -> None:
+        """Removes the earlier files."""
         for _, former in self.settled:
             if former is not None:
                 with suppress(OSError):
@@ -176,6 +229,7 @@ class NewFiles:
 
     def clean(self) -> None:
         """Removes unfinished files and their folder, but for an earlier file that could not leave it."""
+        _promised.difference_update(str(path).lower() for _, path in self.moves)
         with suppress(OSError):
             for left in self.part.iterdir():
                 if left.suffix != FORMER_SUFFIX:
@@ -196,8 +250,8 @@ def free_stem(folder: Path, words: Iterable[str], suffixes: Iterable[str], mine:
 
 
 def is_foreign(path: Path, mine: set[Path]) -> bool:
-    """Returns whether a file exists that is not one of `mine`."""
-    return path.exists() and path not in mine
+    """Returns whether a file exists that is not one of `mine`, or another bake is about to write one."""
+    return (path.exists() and path not in mine) or str(path).lower() in _promised
 
 
 def safe_word(word: str) -> str:
@@ -239,7 +293,7 @@ def files_of(clips: Iterable[saved_bakes.ThewClip]) -> list[Path]:
 
 
 def owned_files(obj: bpy.types.Object, clips: Iterable[saved_bakes.ThewClip]) -> list[Path]:
-    """Returns the files of clips that no other object plays, such as a copy of this one."""
+    """Returns the files of clips that belong to this .blend, and that no other object plays, such as a copy of this one."""
     others = (
         clip
         for other in bpy.data.objects
@@ -247,11 +301,19 @@ def owned_files(obj: bpy.types.Object, clips: Iterable[saved_bakes.ThewClip]) ->
         for bake in other.thew.bakes
         for clip in bake.clips
     )
-    return [path for path in files_of(clips) if path not in set(files_of(others))]
+    kept = set(files_of(others))
+    return [path for path in files_of(clip for clip in clips if clip.file and is_own(clip)) if path not in kept]
 
 
 def remove_files(paths: Iterable[Path]) -> None:
-    """Removes files, and the default folder of bakes if nothing is left in it."""
+    """Removes files, and the default folder of bakes if nothing is left in it: in a command once its result is saved."""
+    paths = list(paths)
+    if paths and not destination.defer(partial(remove_now, paths)):
+        remove_now(paths)
+
+
+def remove_now(paths: list[Path]) -> None:
+    """Removes files and the empty folder of bakes."""
     file_states.forget()
     for path in paths:
         with suppress(OSError):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import bpy
 
+from . import destination
+
 #: Ending of a cache file.
 CACHE_SUFFIX = ".thew-cache"
 #: Upper limit of a cache file, bytes; larger ones were not written here. A hundred seconds at 60 frames a second of 25,000 vertices
@@ -22,15 +24,16 @@ MAX_SIZE = 2**31
 last_failure = ""
 
 
-def folder() -> Path:
-    """Returns the folder beside the open .blend, or one among the temporary files for a file that was never saved."""
-    return Path(bpy.data.filepath).with_suffix(".thew") if bpy.data.filepath else Path(bpy.app.tempdir) / "thew"
+def folder(blend: str = "") -> Path:
+    """Returns the folder beside a .blend, by default the open one, or one among the temporary files for a file that was never saved."""
+    blend = blend or bpy.data.filepath
+    return Path(blend).with_suffix(".thew") if blend else Path(bpy.app.tempdir) / "thew"
 
 
-def path_of(obj: bpy.types.Object) -> Path:
-    """Returns the file of one object: its name in characters safe for file systems, and a hash of the whole name."""
+def path_of(obj: bpy.types.Object, blend: str = "") -> Path:
+    """Returns the file of one object beside a .blend: its name in characters safe for file systems, and a hash of the whole name."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", obj.name)[:40]
-    return folder() / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{CACHE_SUFFIX}"
+    return folder(blend) / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{CACHE_SUFFIX}"
 
 
 def read(obj: bpy.types.Object) -> bytes | None:
@@ -45,10 +48,10 @@ def read(obj: bpy.types.Object) -> bytes | None:
         return None
 
 
-def write(obj: bpy.types.Object, content: bytes) -> None:
-    """Writes a cache beside the file, whole or not at all; `last_failure` holds the reason of a failure."""
+def write(obj: bpy.types.Object, content: bytes, blend: str = "") -> None:
+    """Writes a cache beside a .blend, by default the open one, whole or not at all; `last_failure` holds the reason of a failure."""
     global last_failure
-    path = path_of(obj)
+    path = path_of(obj, blend)
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,10 @@ def write(obj: bpy.types.Object, content: bytes) -> None:
         part.replace(path)
         last_failure = ""
     except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()  # only where nothing is in it
         last_failure = (
             f"The cache {path.parent} cannot be written ({error.strerror}): flesh is built anew when the file is opened"
         )
@@ -78,7 +85,7 @@ def forget(obj: bpy.types.Object) -> None:
     """Removes the caches of an object."""
     pack(obj, None)
     with suppress(OSError):
-        path_of(obj).unlink(missing_ok=True)
+        path_of(obj, destination.blend_path()).unlink(missing_ok=True)
 
 
 def cache_text(obj: bpy.types.Object) -> str:

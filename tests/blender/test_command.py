@@ -268,21 +268,6 @@ def test_command_refused_mesh(saved_file, capsys):
     assert not line["done"] and "no object" in line["text"]
 
 
-def test_command_beside_out(saved_file, tmp_path, capsys):
-    """--beside-out wants a new file, and leaves none where nothing is baked."""
-    out, words = (
-        tmp_path / "new.blend",
-        ("--frames", 1, 4, "--target", "pc2", "--beside-out", "--out", tmp_path / "new.blend"),
-    )
-    assert run(saved_file, "--object", "Bad", *words) == 1 and not out.exists()
-    assert run(saved_file, "--object", "Nobody", *words) == 1 and not out.exists()
-    assert run(saved_file, "--object", "Body", *words) == 0
-    assert out.is_file() and list((tmp_path / "new.bakes").glob("*.pc2")) and not list(tmp_path.glob("character.bakes"))
-    before = out.read_bytes()
-    assert run(saved_file, "--object", "Body", *words) == 1
-    assert "exists: with --beside-out" in capsys.readouterr().err and out.read_bytes() == before
-
-
 @pytest.fixture
 def blenders_handler():
     """Gives Ctrl-C a handler outside Python, as Blender has one: it raises nothing. Python's own comes back."""
@@ -325,7 +310,7 @@ def test_command_interrupted(saved_file, tmp_path, capfd, monkeypatch, blenders_
         monkeypatch.setattr(part("live.building"), "Work", sending)
     before, left = saved_file.read_bytes(), {path.name for path in tmp_path.iterdir()}
     out = tmp_path / ("out.blend" if command == "bake" else "shots")
-    words = ["--beside-out", "--target", "pc2"] if command == "bake" else []
+    words = ["--target", "pc2"] if command == "bake" else []
     try:
         assert part("cli").main([command, str(saved_file), "--out", str(out), *words]) == 130
     finally:

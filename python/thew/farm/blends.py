@@ -72,7 +72,7 @@ def bake(call: Call, part: Path) -> JobResult:
 def options(call: Call) -> list[str]:
     """Returns the words of `bake` for a job."""
     job: Job = call.job
-    words = ["--json", "--beside-out", "--target", job.targets[0]]
+    words = ["--json", "--target", job.targets[0]]
     for option, value in (("--object", job.object), ("--threads", str(call.threads or ""))):
         words += [option, value] if value else []
     if job.frames is not None:
