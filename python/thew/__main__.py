@@ -15,7 +15,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -90,7 +91,9 @@ def simulate_one(shot: Path, out: Path, progress: _Progress | None = None) -> Jo
 def places(shots: Sequence[Path], folder: Path) -> list[Path]:
     """Returns the files in a folder for the clips of shots. Raises StorageError if they cannot be written."""
     if not folder.exists():
-        raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
+        raise StorageError(
+            f"there is no folder {folder} for the clips of several shots: make it first, or end its name with a slash"
+        )
     if not folder.is_dir():
         raise StorageError(f"{folder} is not a folder: name one for the clips of several shots")
     found: dict[Path, Path] = {}
@@ -149,6 +152,28 @@ def is_writable(folder: Path) -> bool:
     return True
 
 
+@contextmanager
+def made_folder(out: str) -> Iterator[None]:
+    """Makes the folder that a slash at the end of `out` names, for the work within the context. It goes again if nothing is in it.
+
+    Raises StorageError if it cannot be made.
+    """
+    folder = Path(out)
+    if not out.endswith(("/", os.sep)) or folder.is_dir():
+        yield
+        return
+    try:
+        folder.mkdir()
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"the folder {folder} cannot be made ({reason}): choose another one") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            folder.rmdir()
+
+
 def clip_name(shot: str) -> str:
     """Returns the file name of a shot's clip: `hero.Body.clip.thew` for `hero.Body.shot.thew`."""
     name = shot.removesuffix(".thew")
@@ -194,9 +219,8 @@ def parser() -> argparse.ArgumentParser:
         "-o",
         "--out",
         metavar="CLIP",
-        type=Path,
         required=True,
-        help="where the clip goes, or a folder for it; of several shots a folder",
+        help="where the clip goes, or a folder for it, which a slash at the end makes; of several shots a folder",
     )
     command.add_argument(
         "--together", action="store_true", help="the flesh of all shots touches: they were exported with Other Flesh"
@@ -226,7 +250,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.threads is not None:
         # Both are read when the first parallel work starts; one that was there before would count instead.
         os.environ["THEW_THREADS"] = os.environ["RAYON_NUM_THREADS"] = str(given.threads)
-    bar = None if given.quiet or given.json else Bar()
+    bar, out = None if given.quiet or given.json else Bar(), Path(given.out)
 
     told: list[Job] = []
 
@@ -247,17 +271,18 @@ def main(words: Sequence[str] | None = None) -> int:
     jobs: list[Job] = []
     try:
         try:
-            if len(given.shots) == 1 and not given.together and not given.out.is_dir():
-                jobs = [simulate_one(given.shots[0], given.out, bar)]
-                said(jobs[0])
-            else:
-                jobs = simulate_all(given.shots, given.out, given.together, bar, said)
+            with made_folder(given.out):
+                if len(given.shots) == 1 and not given.together and not out.is_dir():
+                    jobs = [simulate_one(given.shots[0], out, bar)]
+                    said(jobs[0])
+                else:
+                    jobs = simulate_all(given.shots, out, given.together, bar, said)
         finally:
             if bar is not None:
                 bar.close()
     except ThewError as error:
         for shot in given.shots if given.json and not told else ():
-            print(Job(shot, given.out, error=str(error)).as_json(), flush=True)
+            print(Job(shot, out, error=str(error)).as_json(), flush=True)
         print(f"{error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -373,6 +373,9 @@ def test_command_refuses_bad_shots(arm, tmp_path, capsys):
     for words, sentence in (
         ((a, b, "-o", tmp_path / "nowhere"), "make it first"),
         ((a, "--together", "-o", clips / "clip.thew"), "there is no folder"),
+        ((a, "-o", f"{tmp_path}/no/made/"), "cannot be made (No such file or directory)"),
+        ((a, "-o", f"{a}/"), "cannot be made (File exists)"),
+        ((tmp_path / "missing.thew", "-o", f"{clips}/made/"), "cannot be read"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses, but the first has 3"),
@@ -384,6 +387,10 @@ def test_command_refuses_bad_shots(arm, tmp_path, capsys):
         out, err = capsys.readouterr()
         assert sentence in err and out == "" and "Traceback" not in err, err
         assert os.listdir(clips) == []
+    for shots in ([a], [a, b]):  # a slash at the end names a folder, which is made
+        made = tmp_path / f"made {len(shots)}"
+        assert main(["simulate", *map(str, shots), "-o", f"{made}/"]) == 0
+        assert sorted(os.listdir(made)) == [f"{shot.name[0]}.clip.thew" for shot in shots]
     plain = tmp_path / "x.clip.thew"
     a.rename(plain)
     assert main(["simulate", str(plain), str(b), "-o", str(tmp_path)]) == 0

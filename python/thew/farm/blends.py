@@ -63,7 +63,7 @@ def bake(call: Call, part: Path) -> JobResult:
     if not done or not out.is_file():
         reason = " ".join(failed) or " ".join(errors[-TAIL:]) or _silent(start[0], code)
         raise MotionError(reason.rstrip("."))
-    warnings = [note for report in done for note in report.get("notes", [])]
+    warnings = [_of_mesh(report, note, call.job) for report in done for note in report.get("notes", [])]
     worst = max((report["worst_frame"] for report in done if report.get("worst_frame")), default=None, key=_distance)
     missing = f"{' '.join(failed)} The others are baked" if failed else ""
     return JobResult([], missing, max(report.get("frames", 0) for report in done), warnings, worst)
@@ -116,8 +116,13 @@ def _run(words: list[str], timeout: float | None) -> tuple[int, list[str], list[
 
 
 def _fault(report: dict[str, Any], job: Job) -> str:
-    """Returns a sentence on a mesh that was not baked. What concerns the whole file or the job's own object needs no name."""
-    return str(report["text"]) if report["name"] in {job.object, job.file} else f"{report['name']}: {report['text']}"
+    """Returns a sentence on a mesh that was not baked."""
+    return _of_mesh(report, str(report["text"]), job)
+
+
+def _of_mesh(report: dict[str, Any], text: str, job: Job) -> str:
+    """Returns a sentence with the name of its mesh. What concerns the whole file or the job's own object needs no name."""
+    return text if report["name"] in {job.object, job.file} else f"{report['name']}: {text}"
 
 
 def _report(line: str) -> dict[str, Any] | None:
