@@ -41,7 +41,7 @@ from .operators import command_interrupts, command_settings, command_words
 from .operators.command_interrupts import finish
 from .operators.command_meshes import clip_tasks, left_instances, meshes_for_clips, meshes_to_bake, shot_name
 from .operators.command_places import ready_folder, ready_result, save_result
-from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, write_look
+from .operators.command_reports import MeshReport, baked_line, keyframed_line, look_of, refused_line, write_look
 from .scene import reading, record_paths
 from .ui.bake_panel import played_bake
 
@@ -256,7 +256,7 @@ def bake_one(obj, scene, view_layer, clip_task: baking.ClipTask | None = None, *
         if not (obj.thew.made.rides or baked.clips):
             notes += [sentence(text) for text in [cut_text(flesh.open_cuts)] if text] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:
-        return MeshReport(obj.name, sentence(str(error)), False)
+        return refused_line(obj, error)
     return baked_line(obj, baked, flesh, notes, time.perf_counter() - began)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..bake.bake_result import BakeResult, miss_remark
 from ..live import driving, keyframed, riding
 from ..live.session import register as fleshes
-from ..logic.errors import Refusal
+from ..logic.errors import Refusal, sentence
 from ..logic.sentences import join_words, plural, significant
 from ..saved import bakes as saved_bakes
 from ..scene import bake_files, bakes, destination, texture_playing
@@ -46,6 +46,12 @@ class MeshReport:
 
     def __str__(self) -> str:
         return "\n".join(f"{self.name}: {text}" for text in (self.text, *self.notes))
+
+
+def refused_line(obj, error: Exception) -> MeshReport:
+    """Returns the report on a mesh that cannot be baked. The command line chooses folders by the .blend that is saved."""
+    text = sentence(str(error)).replace("choose another folder", "choose another place with --out")
+    return MeshReport(obj.name, text, False)
 
 
 def keyframed_line(obj, baked: BakeResult, seconds: float) -> MeshReport:

@@ -66,14 +66,16 @@ def test_command_keeps_files_of_opened(saved_file, tmp_path, target, place):
     words = saved_file, "--object", "Body", "--target", target
     assert run(*words, "--frames", 1, 12) == 0
     before, first = content(tmp_path), shapes(saved_file)
-    beside = {".bakes"} if target == "vertex_texture" else {".bakes", ".thew"}  # a new UV map makes the flesh out of date
+    beside = (
+        {".bakes"} if target == "vertex_texture" else {".bakes", ".thew"}
+    )  # a new UV map makes the flesh out of date
     assert {path.parent.suffix for path in before} == {"", *beside}
     out = tmp_path / place
     assert run(*words, "--frames", 1, 6, "--set", "softness=0.9", "--out", out) == 0
     after = content(tmp_path)
     assert {path: after[path] for path in before} == before
     new = {path.parent for path in after.keys() - before}
-    assert new == {out.parent, *map(out.with_suffix, beside)}
+    assert new == {out.parent, out.with_suffix(".bakes"), out.with_suffix(".thew")}
     second = shapes(out)
     assert all(path.parent == out.with_suffix(".bakes") and path.is_file() for path in files())
     size = size_of(first[0])
@@ -203,3 +205,12 @@ def test_command_reports_failed_save(saved_file, tmp_path, capsys, monkeypatch):
         assert run(saved_file, "--object", "Body", "--frames", 1, 4, "--json") == 1
     lines = [json.loads(each) for each in capsys.readouterr().out.splitlines() if each.startswith("{")]
     assert not lines[-1]["done"] and "cannot save" in lines[-1]["text"]
+
+
+@pytest.mark.parametrize("target", FILES)
+def test_command_folder_in_the_way(saved_file, tmp_path, capsys, target):
+    """Where files of the bake cannot be written, the remedy is an option of the command."""
+    (tmp_path / "new.bakes").write_text("a file in the way")
+    before = content(tmp_path)
+    assert run(saved_file, "--frames", 1, 4, "--target", target, "--out", tmp_path / "new.blend") == 1
+    assert "choose another place with --out" in capsys.readouterr().out and content(tmp_path) == before

@@ -17,7 +17,7 @@ import thew
 from farming import hidden, records, run
 from thew import farm
 from thew.__main__ import main
-from thew.farm import manifest, processes, running
+from thew.farm import blends, manifest, processes, running
 from thew.farm.jobs import Call, Job
 from thew.farm.processes import Processes
 
@@ -404,3 +404,17 @@ def test_worker_environment(shots):
     assert workers >= 1 and threads >= 1 and workers * threads <= max(os.cpu_count(), workers)
     assert running.default_workers(1, farm.Options(workers=8))[0] == 1
     assert running.default_workers(9, farm.Options(workers=2, threads=5)) == (2, 5)
+
+
+def test_blend_warnings_name_their_mesh(tmp_path, monkeypatch):
+    """A warning of one mesh of a character names it; that of the job's own object needs no name."""
+    (tmp_path / "hero.blend").touch()
+
+    def say(words, _timeout):
+        reports = [{"name": name, "text": "", "done": True, "notes": [f"note {k}"]} for k, name in enumerate("AB")]
+        return 0, [json.dumps(report) for report in reports], []
+
+    monkeypatch.setattr(blends, "_run", say)
+    for name, warnings in (("", ["A: note 0", "B: note 1"]), ("A", ["note 0", "B: note 1"])):
+        job = Job("hero", str(tmp_path / "hero.blend"), "blend", object=name, targets=("helper_bones",))
+        assert blends.bake(Call(job, str(tmp_path), blender=("blender",)), tmp_path).warnings == warnings
