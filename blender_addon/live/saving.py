@@ -96,6 +96,7 @@ def all_objects() -> list[bpy.types.Object]:
 
 def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
+    record_paths.find_moved()  # before players of lost files let go of them
     restored = [obj for obj in bpy.data.objects if override_backup.restore(obj)]
     if restored:
         registers.look_again()
@@ -110,6 +111,7 @@ def hide_opened() -> None:
 
 def migrate_new_data() -> None:
     """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
+    record_paths.find_moved()
     rig_layouts.migrate_all()
     saved_bakes.migrate_all()
     for obj in fleshes.all_objects():

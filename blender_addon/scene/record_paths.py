@@ -13,8 +13,8 @@ from pathlib import Path
 import bpy
 
 from ..saved import bakes as saved_bakes
-from ..saved.bakes import ThewClip
-from . import bake_files, destination, libraries, texture_playing
+from ..saved.bakes import ThewBake, ThewClip
+from . import bake_files, cache_playing, destination, libraries, texture_nodes, texture_playing
 
 #: Records that were changed for a save, with their former values of `file` and `owner`.
 _changed: list[tuple[ThewClip, str, str]] = []
@@ -45,12 +45,37 @@ def settle(place: str) -> None:
 
 def own_clips() -> Iterator[ThewClip]:
     """Yields the records of clips with a file that belong to this .blend, not to a library."""
+    yield from (clip for _, bake in own_bakes() for clip in bake.clips if clip.file)
+
+
+def own_bakes() -> Iterator[tuple[bpy.types.Object, ThewBake]]:
+    """Yields the records of bakes that belong to this .blend, with their objects."""
     for obj in bpy.data.objects:
-        if obj.type != "MESH" or obj.library is not None:
-            continue
-        for index, bake in enumerate(obj.thew.bakes):
-            if not libraries.is_library_entry(obj, "bakes", index):
-                yield from (clip for clip in bake.clips if clip.file)
+        if obj.type == "MESH" and obj.library is None:
+            for index, bake in enumerate(obj.thew.bakes):
+                if not libraries.is_library_entry(obj, "bakes", index):
+                    yield obj, bake
+
+
+def find_moved() -> None:
+    """Finds files of records that came from another folder, by an append or a save without Thew, where Blender led their players to."""
+    for obj, bake in own_bakes():
+        lost = [
+            clip for clip in bake.clips if clip.file.startswith("//") and not bake_files.path_of(clip.file).exists()
+        ]
+        folder = player_folder(obj, bake) if lost else None
+        for clip in lost if folder is not None else ():
+            path = folder / bake_files.path_of(clip.file).name
+            if path.exists():
+                clip.file = bake_files.saved_path(path)
+
+
+def player_folder(obj: bpy.types.Object, bake: ThewBake) -> Path | None:
+    """Returns the folder from which the modifier of a bake reads; None where it has none."""
+    cache, texture = cache_playing.modifier_of(obj, bake), texture_playing.modifier_of(obj, bake)
+    image = texture_nodes.image_of(texture.node_group) if texture is not None else None
+    file = cache.filepath if cache is not None else image.filepath if image is not None else ""
+    return bake_files.path_of(file).parent if file else None
 
 
 def relative(path: Path, folder: str) -> str:

@@ -178,3 +178,38 @@ def test_names_that_look_alike(character, tmp_path):
         clips = [obj.thew.bakes[0].clips[0] for obj in (mesh, shirt)]
         assert len({clip.file for clip in clips}) == 2 and len(list((tmp_path / "out").iterdir())) == 2
         assert not any(part("scene.cache_playing").fault(clip.id_data, clip) for clip in clips)
+
+
+@pytest.mark.skipif(not hasattr(bpy.app.handlers, "blend_import_post"), reason="this Blender reports no appends")
+@pytest.mark.parametrize("place", ["first/shot.blend", "second/shot.blend"])
+@pytest.mark.parametrize("target", FILES)
+def test_append_plays(saved, tmp_path, target, place):
+    """An appended character plays its bake from the folder of its first .blend, whose files stay when it is baked or removed."""
+    bake(target)
+    bpy.ops.wm.save_mainfile()
+    first, before = play(body(), FRAMES), content(tmp_path / "first")
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / place))
+    with bpy.data.libraries.load(str(tmp_path / "first" / "hero.blend"), link=False) as (_, wanted):
+        wanted.objects = ["Body", "Rig"]
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    np.testing.assert_allclose(play(body(), FRAMES), first, atol=1e-6)
+    bpy.ops.wm.save_mainfile()
+    np.testing.assert_allclose(reopen(tmp_path / place), first, atol=1e-6)
+    activate(body())
+    bake(target)
+    assert {path.parent.name for path in files()} == {"shot.bakes"}
+    assert bpy.ops.thew.bake_remove() == {"FINISHED"} and not files()
+    after = content(tmp_path / "first")
+    assert {path: after[path] for path in before} == before
+
+
+@pytest.mark.parametrize("target", FILES)
+def test_saved_without_thew_plays(saved, tmp_path, target, monkeypatch):
+    """A file that was saved in another folder without Thew finds its bakes where Blender's own paths lead."""
+    bake(target)
+    first = play(body(), FRAMES)
+    monkeypatch.setattr(part("scene.record_paths"), "follow", lambda *_: None)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second" / "hero.blend"))
+    np.testing.assert_allclose(reopen(tmp_path / "second" / "hero.blend"), first, atol=1e-6)
