@@ -64,6 +64,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         modifier.check_place(obj, subject.modifier)
     flesh = register.state_of(obj) if had else Flesh()
     yield from build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames)
+    subject = reading.subject(obj, view_layer, anew=True)  # another window may have edited it, or its modifiers
 
     settings, made = obj.thew, obj.thew.made
     settings.cells_across, settings.method = build_settings.cells_across, build_settings.method

@@ -7,12 +7,13 @@ starts a simulation again with what is set now, and undo drops it before Blender
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import bpy
 
 from ..logic.errors import Cancelled
-from ..logic.tasks import Stepper, Task
+from ..logic.tasks import Stepper
 from ..scene import reading
 from . import jobs, turns, updates
 from .session import register as fleshes
@@ -35,15 +36,23 @@ class Request:
         known = state.requests.get(self.uid) is self
         return state.request is self or (known and self.uid in state.waiting)
 
-    def task(self, obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
-        """Builds its task for the object as it is now."""
-        return jobs.simulate(obj, scene, bpy.context.view_layer, self.start, self.end)
+    def take_turn(self, obj: bpy.types.Object, scene: bpy.types.Scene, begin: Callable[..., None]) -> bool:
+        """Begins its task for the object as it is now, by `begin(object, scene, task, request)`; returns whether that could be done."""
+        try:
+            begin(obj, scene, jobs.simulate(obj, scene, bpy.context.view_layer, self.start, self.end), self)
+        except Exception as error:  # the operator reports it
+            self.finish(error)
+        return self.error is None
 
     def note_end(self, stepper: Stepper) -> None:
         """Takes the outcome of its task; dropped for other settings, it goes on waiting for its next turn."""
         if isinstance(stepper.error, Cancelled) and self.is_pending:
             return
-        self.done, self.error = stepper.error is None, stepper.error
+        self.finish(stepper.error)
+
+    def finish(self, error: BaseException | None) -> None:
+        """Ends it, with what ended it too early, or None."""
+        self.done, self.error = error is None, error
         forget(self)
 
 
@@ -69,15 +78,19 @@ def begin(obj: bpy.types.Object, scene: bpy.types.Scene, start: int | None = Non
 def resume() -> None:
     """Puts requests whose turn was dropped back into the queue, as after undo; those of objects that are gone end."""
     requests = turns.state.requests
-    for obj in fleshes.all_objects() if requests else ():
-        if obj.session_uid in requests:
-            updates.wait_for(obj, updates.SETTING_DELAY)
+    known = {obj.session_uid: obj for obj in fleshes.all_objects()} if requests else {}
+    for uid in list(requests):
+        if uid in known:
+            updates.wait_for(known[uid], updates.SETTING_DELAY)
+        else:
+            turns.state.drop(uid)
 
 
 def cancel(request: Request) -> None:
-    """Ends a request; the task under way stops at its next step. Does nothing after its end."""
+    """Ends a request; the task under way stops at its next step. After its end, only forgets it."""
     state = turns.state
     if not request.is_pending:
+        forget(request)
         return
     state.waiting.pop(request.uid, None)
     state.overriding.pop(request.uid, None)

@@ -20,6 +20,8 @@ from .events import Life, report_event
 
 def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
+    if obj.data.is_editmode:
+        return  # Edit Mode, of this object or of one that shares the mesh, holds a copy of it and shows the plain skin
     if not stored.has_place(obj):
         modifier.adopt(obj)
     stored.write(obj, offsets, frame)

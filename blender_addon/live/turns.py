@@ -59,7 +59,7 @@ class UpdateQueue:
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
     place: tuple = ()  # the scene and the view layer that it reads
-    request: object | None = None  # the press of Simulate that it carries out, see `requested`
+    request: Any = None  # the press of Simulate that it carries out, see `requested`
     #: The same by the object's session id, of those that wait too.
     requests: dict[int, Any] = field(default_factory=dict)
     reports: int = 0  # number of edits and updates reported by Blender
@@ -79,6 +79,19 @@ class UpdateQueue:
         for uid in due:
             self.overriding.pop(uid, None)
         return due
+
+    def drop(self, uid: int) -> None:
+        """Takes an object from the queue, by its session id, with what the artist asked for."""
+        for each in (self.waiting, self.overriding, self.requests):
+            each.pop(uid, None)
+
+    def fail(self, error: BaseException) -> None:
+        """Drops what is under way after an unforeseen error, which the operator of a request reports."""
+        if self.request is not None:
+            self.request.finish(error)
+        if self.stepper is not None:
+            self.stepper.cancel()
+        self.stepper = self.updated_object = self.request = None
 
 
 state = UpdateQueue()

@@ -239,9 +239,9 @@ def tick() -> float | None:
             state.seen.add(state.updated_object.session_uid)
         redraw(ended or shown)
         return STEP_INTERVAL if state.pictured and not ended else QUICK_INTERVAL
-    except Exception:  # a timer that raises is dropped for good: report it and go on
+    except Exception as error:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
-        state.stepper = state.request = None
+        state.fail(error)
         return None
 
 
@@ -274,12 +274,13 @@ def start_next() -> bool:
     due, every = state.take_due(now), [*fleshes.objects(scene), *keyframed.register.objects(scene)]
     waiting = turns.in_order(obj for obj in every if obj.session_uid in due)
     for uid in due - {obj.session_uid for obj in waiting}:
-        del state.waiting[uid]  # deleted meanwhile, or of another scene
+        state.drop(uid)  # deleted meanwhile, or of another scene
     for obj in waiting:
         del state.waiting[obj.session_uid]
         if (asked := state.requests.get(obj.session_uid)) is not None:
-            start(obj, scene, asked.task(obj, scene), asked)
-            return True
+            if asked.take_turn(obj, scene, start):
+                return True
+            continue
         if not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
             continue
         if not visibility.is_looked_at(obj):
@@ -375,9 +376,8 @@ def finish_update() -> None:
 
 def drop_update(obj: bpy.types.Object) -> bool:
     """Drops the update of one object; returns whether it waited or was under way."""
-    waited = state.waiting.pop(obj.session_uid, None) is not None
-    state.requests.pop(obj.session_uid, None)
-    state.overriding.pop(obj.session_uid, None)
+    waited = obj.session_uid in state.waiting
+    state.drop(obj.session_uid)
     if state.updated_object != obj:
         return waited
     state.stepper.close()

@@ -77,6 +77,8 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
     def finish(self, obj, request):
         """Reports how the simulation ended; `obj`: None if it is gone."""
         if request.done and obj is not None:
+            start, end = obj.thew.frames(bpy.context.scene)
+            fill(self, frame_start=start, frame_end=end)
             return self.report_success(obj, register.state_of(obj))
         if request.error is None or obj is None or isinstance(request.error, ReferenceError):
             report(self, {"WARNING"}, "The simulation was dropped: something else began, or its object is gone.")

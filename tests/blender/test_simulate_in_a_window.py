@@ -223,14 +223,62 @@ def test_simulate_without_its_object(press, gone, early):
     tick()
     assert job.hand() == {"CANCELLED"}
     assert "unforeseen" not in str(job.reported)
-    part("live.turns").state.requests.clear()
+    assert not part("live.turns").state.requests, "Simulate would stay grey"
     bpy.context.scene.frame_set(5)
+
+
+def test_simulate_in_another_scene(press):
+    """A press whose turn comes when the window shows another scene ends, says so, and leaves the button as it was."""
+    window, here = bpy.context.window_manager.windows[0], bpy.context.scene
+    job, other = press(), bpy.data.scenes.new("Other")
+    window.scene = other
+    try:
+        tick()
+        assert job.hand() == {"CANCELLED"} and "something else began" in job.reported[-1][1]
+    finally:
+        window.scene = here
+        bpy.data.scenes.remove(other)
+    assert bpy.ops.thew.simulate.poll()
+    job = press()
+    tick()
+    assert job.hand() == {"FINISHED"}
+
+
+@pytest.mark.parametrize("kind", ["refused", "unforeseen"])
+@pytest.mark.parametrize("early", [True, False])
+def test_simulate_reports_failed_turn(press, monkeypatch, kind, early):
+    """What keeps its turn from beginning or going on is reported by the operator, and the button is free again."""
+    error = part("logic.errors").Refusal("Mend the settings") if kind == "refused" else ZeroDivisionError("a bug")
+
+    def fail(*_):
+        raise error
+
+    job = press()
+    if early:
+        monkeypatch.setattr(part("live.turns"), "update_inputs", fail)
+    else:
+        run_until_simulating(press)
+        monkeypatch.setattr(part("live.turns"), "is_superseded", fail)
+    tick()
+    monkeypatch.undo()
+    assert job.hand() == {"CANCELLED"} and str(error) in job.reported[-1][1]
+    assert ("unforeseen" in job.reported[-1][1]) == (kind == "unforeseen")
+    assert updates().state.stepper is None and bpy.ops.thew.simulate.poll()
+
+
+def test_simulate_fills_redo_panel(press):
+    """The properties of the press that were left alone are the frames that were simulated, as the redo panel shows them."""
+    job = press(frame_start=4)
+    tick()
+    assert job.hand() == {"FINISHED"}
+    assert (job.frame_start, job.frame_end) == (4, 20)
 
 
 @pytest.mark.parametrize("early", [True, False])
 def test_simulate_without_its_view_layer(press, monkeypatch, early):
     """The view layer that is read may be removed while it runs: the simulation begins again with the one that is left."""
     monkeypatch.setattr(part("scene.poses"), "SLICE_TIME", 0.0)  # one frame a slice
+    monkeypatch.setattr(updates(), "YOUNG_TIME", 0.0)  # and one slice a tick
     scene, window = bpy.context.scene, bpy.context.window_manager.windows[0]
     first, other = window.view_layer, scene.view_layers.new("Other")
     window.view_layer = other
@@ -238,9 +286,9 @@ def test_simulate_without_its_view_layer(press, monkeypatch, early):
     bpy.context.view_layer.objects.active = press.body
     job = press()
     if early:
-        for _ in range(4):
+        updates().tick()
+        while not updates().state.stepper.text.startswith("Reading frame"):
             updates().tick()
-        assert "eading" in updates().state.stepper.text
     else:
         run_until_simulating(press)
     window.view_layer = first
