@@ -15,7 +15,7 @@ from ..scene.libraries import check_own_bones, check_own_mesh
 from ..scene.limbs import new_armature
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.own_skin import own_bones
-from ..scene.reading import armature_of, check_editable
+from ..scene.reading import armature_of, check_editable, idle_armature_modifier, idle_armature_text
 
 #: Distance from the mirror plane, as a share of the longest bone, up to which a bone's middle counts as in the plane.
 ON_PLANE = 0.02
@@ -69,6 +69,8 @@ def bind(
     check_editable(obj)
     if armature_of(obj) is not None:
         raise Refusal(f"{describe(obj)} has bones already: press Add Flesh")
+    if (idle := idle_armature_modifier(obj)) is not None:
+        raise Refusal(idle_armature_text(obj, idle))
     if armature or bones is None:
         bones = scene.objects.get(armature) if armature else binding.likely_armature(obj, scene)
     if bones is None or bones.type != "ARMATURE" or not len(bones.data.bones):

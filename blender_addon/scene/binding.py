@@ -7,8 +7,9 @@ import bpy
 import numpy as np
 
 from ..logic.skeleton_clicks import distance_weights
+from ..logic.spaces import transform
 from . import libraries
-from .mesh import basis_positions
+from .mesh import basis_positions, numbers
 from .own_skin import own_bones
 
 
@@ -43,37 +44,47 @@ def likely_armature(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.
     chosen = [other for other in known if other.select_get()]
     if len(chosen) == 1:
         return chosen[0]
-    return max(
-        (other for other in known if share_inside(obj, other) >= MIN_SHARE_INSIDE),
-        key=lambda other: share_inside(obj, other),
-        default=None,
-    )
+    shares = [share_inside(obj, bone_ends(other)) for other in known]
+    best = max(range(len(known)), key=shares.__getitem__, default=None)
+    return None if best is None or shares[best] < MIN_SHARE_INSIDE else known[best]
 
 
 def likely_mesh(armature: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Object | None:
-    """Returns the mesh without an Armature modifier or parent that an armature is most likely meant to move; None without one."""
+    """Returns the mesh without an Armature modifier or parent that an armature is most likely meant to move; None without one.
+
+    A selected one comes first, else of those that hold its bones the smallest: a room holds them too.
+    """
     known = [
         obj
         for obj in scene.objects
-        if obj.type == "MESH" and obj.parent is None and not any(each.type == "ARMATURE" for each in obj.modifiers)
+        if obj.type == "MESH"
+        and obj.parent is None
+        and len(obj.data.vertices)
+        and not any(each.type == "ARMATURE" for each in obj.modifiers)
     ]
     chosen = [obj for obj in known if obj.select_get()]
     if len(chosen) == 1:
         return chosen[0]
-    fitting = [obj for obj in known if share_inside(obj, armature) >= MIN_SHARE_INSIDE]
-    return max(fitting, key=lambda obj: (share_inside(obj, armature), len(obj.data.vertices)), default=None)
+    ends = bone_ends(armature)
+    shares = [(share_inside(obj, ends), obj) for obj in known]
+    fitting = [(round(share, 1), -max(obj.dimensions), obj) for share, obj in shares if share >= MIN_SHARE_INSIDE]
+    return max(fitting, key=lambda each: each[:2])[2] if fitting else None
 
 
-def share_inside(obj: bpy.types.Object, armature: bpy.types.Object) -> float:
-    """Returns the share of the ends of an armature's bones, at rest, that lie within the box of a mesh."""
-    into = obj.matrix_world.inverted_safe() @ armature.matrix_world
-    ends = np.array([getattr(bone, end)[:] for bone in armature.data.bones for end in ("head_local", "tail_local")])
+def bone_ends(armature: bpy.types.Object) -> np.ndarray:
+    """Returns both ends of all bones of an armature, at rest, in the world, [2 b, 3]."""
+    ends = [numbers(armature.data.bones, name, 3) for name in ("head_local", "tail_local")]
+    return transform(np.array(armature.matrix_world), np.concatenate(ends).astype(np.float64))
+
+
+def share_inside(obj: bpy.types.Object, ends: np.ndarray) -> float:
+    """Returns the share of places of the world [n, 3] that lie within the box of a mesh."""
     if not len(ends):
         return 0.0
-    matrix, box = np.array(into), np.array([corner[:] for corner in obj.bound_box])
-    places = ends @ matrix[:3, :3].T + matrix[:3, 3]
-    room = 0.05 * np.ptp(box, axis=0).max()
-    return float(((places >= box.min(axis=0) - room) & (places <= box.max(axis=0) + room)).all(axis=1).mean())
+    places, box = transform(np.array(obj.matrix_world.inverted_safe()), ends), np.array(obj.bound_box)
+    low, high = box.min(axis=0), box.max(axis=0)
+    room = 0.05 * (high - low).max()
+    return float(((places >= low - room) & (places <= high + room)).all(axis=1).mean())
 
 
 def weigh_bare(obj: bpy.types.Object, armature: bpy.types.Object) -> int:

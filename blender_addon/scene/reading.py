@@ -245,6 +245,14 @@ def meshless_text(obj: bpy.types.Object) -> str:
 
 def bare_armature_text(armature: bpy.types.Object) -> str:
     """Returns the sentence about an armature without a mesh that its bones deform: which mesh was meant, or that there is none."""
+    return lost_mesh_text(armature) or (
+        f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
+        "(Ctrl+P, With Automatic Weights)"
+    )
+
+
+def lost_mesh_text(armature: bpy.types.Object) -> str:
+    """Returns the sentence about a mesh that belongs to an armature whose bones do not deform it; "" without one."""
     meshes = [obj for scene in armature.users_scene for obj in scene.objects if obj.type == "MESH"]
     for obj in meshes:
         idle = idle_armature_modifier(obj)
@@ -259,10 +267,7 @@ def bare_armature_text(armature: bpy.types.Object) -> str:
             f"{describe(children[0])} is parented to {describe(armature)}, but no bone deforms it: parent it again "
             "(Ctrl+P, With Automatic Weights)"
         )
-    return (
-        f"The armature {describe(armature)} moves no mesh: press Ctrl+Z if its mesh was deleted, or parent one to it "
-        "(Ctrl+P, With Automatic Weights)"
-    )
+    return ""
 
 
 def has_edited_armature(obj: bpy.types.Object) -> bool:

@@ -16,14 +16,15 @@ def has_panel(obj) -> bool:
 def draw_selection(layout, context, obj, width: int) -> None:
     """Draws what to select instead of the active object, or which mesh its bones could move."""
     column = layout.column(align=True)
-    bare = binding.likely_mesh(obj, context.scene) if obj is not None and obj.type == "ARMATURE" else None
+    bones = obj is not None and obj.type == "ARMATURE"
+    bare = binding.likely_mesh(obj, context.scene) if bones and not reading.lost_mesh_text(obj) else None
     if bare is not None:
         draw_text(
             column, f"These bones move no mesh yet: look them over, then bind “{bare.name}” to them", width, icon="INFO"
         )
         draw_bind(column, obj.name, bare.name)
         return
-    if obj is not None and obj.type == "ARMATURE":
+    if bones:
         draw_text(column, sentence(reading.bare_armature_text(obj)), width, icon="INFO")
         return
     draw_text(column, "Select a skinned mesh or its armature", width, icon="INFO")
