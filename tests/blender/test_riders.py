@@ -236,6 +236,28 @@ def test_rider_reread_after_edit(dressed_character):
     assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
 
 
+def test_rider_left_alone_in_edit_mode(dressed_character):
+    """A rider whose mesh is in Edit Mode, if only by another object that has it too, is not written to."""
+    _, _, shirt, eye = dressed_character
+    play(eye, (3,))
+    twin = bpy.data.objects.new("Twin", shirt.data)
+    bpy.context.scene.collection.objects.link(twin)
+    part("live.riding").hide(shirt)
+    activate(twin)
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        assert shirt.mode == "OBJECT" and shirt.data.is_editmode
+        play(eye, (4, 5))
+        riding, plain = part("live.riding"), np.zeros((len(shirt.data.vertices), 3), np.float32)
+        part("live.skin").show(shirt, riding.register.state_of(shirt), plain, 5.0)
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+    stored = part("scene.offsets")
+    assert not stored.is_written(shirt) and stored.is_written(eye)
+    play(eye, (6,))
+    assert stored.is_written(shirt)
+
+
 def test_rider_without_weights(dressed_character):
     """A shirt that merely hangs on the armature takes the same offsets, in its own space."""
     body, armature, shirt, _ = dressed_character

@@ -116,6 +116,43 @@ def test_bind_refuses_bound_and_hidden(scene):
     assert not body.modifiers
 
 
+def test_bind_refuses_idle(scene):
+    """A mesh whose Armature modifier is switched off gets no second one; the panel of its bones names it, not a mesh around them."""
+    body, rig = make_character()
+    body.modifiers[0].show_viewport = False
+    make_room()
+    activate(body)
+    assert "is switched off" in refusal(bpy.ops.thew.bind_bones)
+    assert len(body.modifiers) == 1
+    activate(rig)
+    assert offered(draw()) == [] and "is switched off" in words(draw())
+
+
+def make_room() -> bpy.types.Object:
+    """Builds a mesh of many vertices around everything."""
+    bpy.ops.mesh.primitive_uv_sphere_add(segments=64, ring_count=64, radius=20.0)
+    room = bpy.context.object
+    room.select_set(False)
+    return room
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+def test_likely_mesh_not_room(scene, scale):
+    """Of the meshes around bones that were made for none, the smallest is offered to them, whatever the scale of its data."""
+    body, room = make_bare(), make_room()
+    body.scale = 3 * (scale,)
+    body.select_set(False)
+    rig = make_armature(scale=scale)
+    bpy.context.view_layer.update()
+    binding = part("scene.binding")
+    assert binding.likely_mesh(rig, scene) == body
+    bpy.data.objects.remove(body)
+    assert binding.likely_mesh(rig, scene) == room
+    bpy.data.meshes.remove(room.data)
+    scene.collection.objects.link(bpy.data.objects.new("Nothing", bpy.data.meshes.new("Nothing")))
+    assert binding.likely_mesh(rig, scene) is None
+
+
 # the end of the motion ----------------------------------------------------------------------------------------------
 
 
