@@ -58,7 +58,7 @@ class UpdateQueue:
     updated_object: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
     begun: float = 0.0  # time of its start
-    place: tuple = ()  # the scene and the view layer that it reads
+    place: tuple = ()  # the scene and the view layer that it reads, see `place_in_view`
     request: Any = None  # the press of Simulate that it carries out, see `requested`
     #: The same by the object's session id, of those that wait too.
     requests: dict[int, Any] = field(default_factory=dict)
@@ -184,12 +184,18 @@ def is_superseded(now: float) -> bool:
     return flesh.lattice_key != b"" or not kept or touches != before or fraction >= LATTICE_FRACTION
 
 
+def place_in_view(scene: bpy.types.Scene) -> tuple[int, int]:
+    """Returns numbers of a scene and of the view layer that the window shows.
+
+    A reference to a view layer dangles once it is freed, and even printing it reads what is there then.
+    """
+    return scene.session_uid, bpy.context.view_layer.as_pointer()
+
+
 def place_is_gone() -> bool:
     """Returns whether the scene or the view layer that the update under way reads was removed."""
-    if not state.place:
-        return False
-    scene, layer = state.place
-    return not is_alive(scene) or all(each != layer for each in scene.view_layers)
+    known = ((scene.session_uid, layer.as_pointer()) for scene in bpy.data.scenes for layer in scene.view_layers)
+    return bool(state.place) and state.place not in known
 
 
 def gives_way(uid: int, now: float) -> bool:

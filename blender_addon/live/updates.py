@@ -288,7 +288,7 @@ def start_next() -> bool:
             continue
         if is_keyframed(obj):
             state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
-            state.pictured, state.begun, state.place = True, perf_counter(), (scene, bpy.context.view_layer)
+            state.pictured, state.begun, state.place = True, perf_counter(), turns.place_in_view(scene)
             return True
         flesh = fleshes.state_of(obj)
         try:
@@ -309,7 +309,7 @@ def start(obj: bpy.types.Object, scene: bpy.types.Scene, task: Task, request: An
     """Starts a task as the update under way of an object; `request`: see `requested`."""
     state.stepper, state.updated_object, state.started_from = Stepper(task), obj, turns.update_inputs(obj, scene)
     state.pictured, state.begun, state.request = False, perf_counter(), request
-    state.place = scene, bpy.context.view_layer
+    state.place = turns.place_in_view(scene)
     fleshes.state_of(obj).viewed = turns.frame_in_view(obj, scene)
 
 

@@ -147,7 +147,7 @@ def is_over(path: np.ndarray, size: float, fps: float, keyed_to: float | None = 
     if not len(moving):
         return False
     held = len(steps) - 1 - int(moving[-1])
-    beyond = 0 if keyed_to is None or keyed_to < moving[-1] else min(held, len(steps) - keyed_to)
+    beyond = 0 if keyed_to is None or keyed_to <= moving[-1] else min(held, len(steps) - keyed_to)
     return beyond >= MIN_HELD_STEPS or held >= LEAD_TIME * fps
 
 

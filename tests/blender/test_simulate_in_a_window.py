@@ -298,6 +298,30 @@ def test_simulate_without_its_view_layer(press, monkeypatch, early):
     assert np.isfinite(play(press.body, (3, 9))).all()
 
 
+@pytest.mark.parametrize("gone", ["layer", "file"])
+def test_queue_keeps_no_dangling_reference(press, gone):
+    """What is kept of an update's place can be looked at, and printed, after Blender has freed it."""
+    scene, window = bpy.context.scene, bpy.context.window_manager.windows[0]
+    first, other = window.view_layer, scene.view_layers.new("Other")
+    window.view_layer = other
+    bpy.context.view_layer.objects.active = press.body
+    job = press()
+    run_until_simulating(press)
+    turns = part("live.turns")
+    assert not turns.place_is_gone()
+    window.view_layer = first
+    if gone == "layer":
+        scene.view_layers.remove(other)
+        assert turns.place_is_gone()
+    else:
+        job.cancel(None)
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False, load_ui=False)
+    assert not any(isinstance(each, bpy.types.bpy_struct) for each in turns.state.place)
+    assert "Other" not in repr(turns.state)
+    tick()
+    assert gone == "file" or job.hand() == {"FINISHED"}
+
+
 def test_simulate_makes_room(press):
     """Another job, a render or a new file ends it, and it says so."""
     job = press()
