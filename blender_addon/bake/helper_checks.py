@@ -90,7 +90,7 @@ def check_skinning(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
         raise Refusal(
             f"{name} has several Armature modifiers, and helper bones belong to one: remove the others, or bake shape keys"
         )
-    for each in reading.Subject(obj, modifier.object, modifier).modifiers_before():
+    for each in reading.Subject.of(obj, modifier).modifiers_before():
         if each.type in WEIGHT_MODIFIERS or (each.type == "DATA_TRANSFER" and each.use_vert_data):
             raise Refusal(
                 f"The modifier “{each.name}” of {name} changes weights, those of helper bones too: apply it first"

@@ -29,7 +29,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], a
         jobs.apply_state(obj)
         jobs.settle(obj, flesh, scene)
         armature = modifier.modifier_by_id(obj, made.armature_modifier)
-        found = reading.Subject(obj, armature.object, armature)
+        found = reading.Subject.of(obj, armature)
         live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers() | {made.modifier}
         with poses.silence_handlers(), poses.show_hidden([obj]):
             for passes, on in enumerate((live, active)):

@@ -65,7 +65,7 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
         return layer.offsets(flesh.offsets(frames[i])) @ turn.T
 
     own = modifier.modifier_by_id(obj, obj.thew.made.armature_modifier)
-    found = None if own is None or own.object is None else reading.Subject(obj, own.object, own)
+    found = None if own is None or own.object is None else reading.Subject.of(obj, own)
 
     def differences(active: set[int]) -> Task:
         return measure_rider(found, scene, view_layer, frames, offset, active)

@@ -122,7 +122,7 @@ def current_pose(obj, flesh: Flesh, depsgraph) -> poses.Pose:
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
         raise Refusal(f"The Armature modifier that the flesh of {describe(obj)} followed is gone")
-    found = reading.Subject(obj, modifier_.object, modifier_)
+    found = reading.Subject.of(obj, modifier_)
     try:
         return flesh.pose(found, depsgraph, bpy.context.scene.frame_current)
     except poses.LostBone:

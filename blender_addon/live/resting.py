@@ -81,7 +81,7 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
 def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
     """Shows the flesh at rest in the pose that `depsgraph` has evaluated; returns whether that worked."""
     try:
-        found = reading.Subject(obj, armature_modifier.object, armature_modifier)
+        found = reading.Subject.of(obj, armature_modifier)
         pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
         session.present_pose(obj, flesh, scene, pose)
         report_event(obj, flesh, Event.POSE_SHOWN)

@@ -26,17 +26,33 @@ REBUILDING_MODIFIERS = {
 
 @dataclass
 class Subject:
-    """A mesh that can have flesh, checked, with its armature and the Armature modifier that deforms it."""
+    """A mesh that can have flesh, checked, with its armature and the Armature modifier that deforms it.
+
+    Tasks keep it while the artist works on: a reference to a modifier would dangle once that is removed.
+    """
 
     obj: bpy.types.Object
     armature: bpy.types.Object
-    modifier: bpy.types.ArmatureModifier
+    modifier_uid: int  # persistent id of the Armature modifier
+
+    @staticmethod
+    def of(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> Subject:
+        """Returns a mesh with an Armature modifier that has an armature, unchecked."""
+        return Subject(obj, modifier.object, modifier.persistent_uid)
+
+    @property
+    def modifier(self) -> bpy.types.ArmatureModifier:
+        """Returns the Armature modifier; refuses a mesh that has lost it meanwhile."""
+        found = stack.modifier_by_id(self.obj, self.modifier_uid)
+        if found is None:
+            raise Refusal(lost_modifier_text(self.obj))
+        return found
 
     def modifiers_before(self) -> list[bpy.types.Modifier]:
         """Returns the modifiers before the Armature modifier that the artist has on, Thew's own left out."""
-        found = []
+        found, last = [], self.modifier.persistent_uid
         for modifier in self.obj.modifiers:
-            if modifier.persistent_uid == self.modifier.persistent_uid:
+            if modifier.persistent_uid == last:
                 break
             mine = modifier.persistent_uid == self.obj.thew.made.modifier or tension_nodes.stores_only(modifier)
             if not mine and any(stack.artist_switches(self.obj, modifier)):
@@ -48,7 +64,7 @@ class Subject:
         last, found = stack.chain_end(self.obj, self.modifier).persistent_uid, set()
         for modifier in self.obj.modifiers:
             uid = modifier.persistent_uid
-            if found or uid == self.modifier.persistent_uid:
+            if found or uid == self.modifier_uid:
                 found.add(uid)
             if uid == last:
                 break
@@ -109,10 +125,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
     modifier = armature_modifier(obj, anew)
     if modifier is None:
         if obj.thew.made.flesh:
-            raise Refusal(
-                f"The Armature modifier that the flesh of {name} followed is gone: give it one and press Add Flesh, "
-                "or press Remove"
-            )
+            raise Refusal(lost_modifier_text(obj))
         if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
             raise Refusal(parent_deforms_text(obj))
         idle = idle_armature_modifier(obj)
@@ -155,13 +168,21 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
             f"The visibility of the Armature modifier of {name} is animated or driven, and flesh follows it at every "
             "frame: clear its animation"
         )
-    found = Subject(obj, armature, modifier)
+    found = Subject.of(obj, modifier)
     for other in found.modifiers_before():
         if other.type in REBUILDING_MODIFIERS:
             raise Refusal(
                 f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {modifier_remedy(other)}"
             )
     return found
+
+
+def lost_modifier_text(obj: bpy.types.Object) -> str:
+    """Returns the sentence about flesh whose Armature modifier is gone."""
+    return (
+        f"The Armature modifier that the flesh of {describe(obj)} followed is gone: give it one and press Add Flesh, "
+        "or press Remove"
+    )
 
 
 def idle_armature_text(obj: bpy.types.Object, idle: bpy.types.ArmatureModifier) -> str:

@@ -438,3 +438,22 @@ def test_armature_alone_untouched(scene):
     rig = make_armature()
     assert not rig.thew.made.flesh
     scene.frame_set(5)
+
+
+@pytest.mark.parametrize("mesh", ["Anna", "Bert"])
+def test_simulate_refuses_modifier_removed_meanwhile(scene, mesh):
+    """An Armature modifier may be removed while the meshes before are read: its mesh is named, and no freed modifier is read."""
+    from pairs import make_pair
+
+    each = {body.name: body for body in make_pair()}
+    reading, obj = part("scene.reading"), each[mesh]
+    found = reading.subject(obj, bpy.context.view_layer)
+    assert found.modifier == obj.modifiers["Armature"] and found.modifiers_before() == []
+    task = part("live.jobs").simulate(each["Anna"], scene, bpy.context.view_layer)
+    if mesh == "Bert":
+        assert next(task).text == "Reading the meshes"  # Anna's mesh has been read, Bert's has not
+    obj.modifiers.remove(obj.modifiers["Armature"])
+    with pytest.raises(part("logic.errors").Refusal, match=f"“{mesh}” followed is gone"):
+        part("logic.tasks").finish(task)
+    with pytest.raises(part("logic.errors").Refusal, match="is gone"):
+        found.modifiers_before()

@@ -101,7 +101,7 @@ def test_unskin_two_armatures(scene):
     second = body.modifiers.new("Second", "ARMATURE")
     second.object = other
     body.modifiers.move(1, 0)
-    last = part("scene.reading").Subject(body, rig, body.modifiers["Armature"])
+    last = part("scene.reading").Subject.of(body, body.modifiers["Armature"])
     check(body, (1, 6, 17), found=last)
     last.modifier.use_multi_modifier = True
     last.modifier.vertex_group = "Spine"
