@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of the modules as Python exceptions. The classes live in `thew._errors`, as each has two bases.
 
+use super::shutdown::WorkingCall;
 use super::{process, threads};
 use crate::bake::BakeError;
 use crate::body::BodyError;
@@ -76,7 +77,8 @@ pub(super) trait IntoPy {
     fn into_py(self) -> PyErr;
 }
 
-fn cancelled_error() -> PyErr {
+/// Makes the error of work that was told to stop.
+pub(super) fn cancelled_error() -> PyErr {
     build_error("Cancelled", "cancelled".into())
 }
 
@@ -343,6 +345,7 @@ pub(super) fn run_detached<T: Send>(
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
     threads::prepare(py)?;
+    let _call = WorkingCall::begin()?;
     py.detach(|| process::run_parallel(|| guard_panics(work), || ()))
 }
 

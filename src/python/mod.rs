@@ -55,6 +55,7 @@ mod scene_clips;
 mod settings;
 mod shell;
 mod shot;
+mod shutdown;
 mod simulate;
 mod skeleton;
 mod spacetime;
@@ -74,6 +75,7 @@ use pyo3::prelude::*;
 /// Errors of Python's own.
 pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     process::record_home();
+    shutdown::prepare(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
     m.add_class::<surface::PySurfaceReport>()?;

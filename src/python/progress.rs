@@ -2,6 +2,7 @@
 //! Progress that calls a Python callable. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
 
 use super::errors::{IntoPy, guard_panics};
+use super::shutdown::{WorkingCall, is_ending};
 use super::{process, threads};
 use crate::exclusive::Exclusive;
 use crate::progress::Progress;
@@ -22,6 +23,9 @@ impl PyReporter {
 
 impl Progress for PyReporter {
     fn report(&self, fraction: f64, stage: &str) -> bool {
+        if is_ending() {
+            return false;
+        }
         Python::attach(|py| {
             if self
                 .error
@@ -61,12 +65,17 @@ pub(super) fn with_progress<T: Send>(
         callable,
         error: Mutex::new(None),
     };
+    let call = WorkingCall::begin()?;
     let watch = || {
+        if is_ending() {
+            return;
+        }
         if let Err(error) = Python::attach(|py| py.check_signals()) {
             reporter.keep_error(error);
         }
     };
     let result = py.detach(|| process::run_parallel(|| guard_panics(|| work(&reporter)), watch));
+    drop(call);
     let error = reporter
         .error
         .into_inner()
