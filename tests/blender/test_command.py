@@ -275,7 +275,7 @@ def blenders_handler():
 
     if os.name == "nt":
         pytest.skip("signals are POSIX's")
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored, as in a shell's background
     libc = ctypes.CDLL(None)
     libc.signal.argtypes, libc.signal.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
     libc.signal(signal.SIGINT, ctypes.cast(libc.abs, ctypes.c_void_p))

@@ -2,6 +2,7 @@
 """Helpers of the tests of the farm: tables, runs by processes, and what they leave."""
 
 import json
+import signal
 
 from thew.__main__ import main
 from thew.farm import plan, table
@@ -25,6 +26,11 @@ def records(capsys):
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len({record["name"] for record in told}) == len(told)
     return {record["name"]: record for record in told}
+
+
+def heed_interrupts():
+    """Lets a program that a test starts heed Ctrl-C: a shell lets what it starts in the background ignore it, and so do their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def hidden(folder):

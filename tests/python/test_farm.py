@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shapes
 import thew
-from farming import hidden, records, run
+from farming import heed_interrupts, hidden, records, run
 from thew import farm
 from thew.__main__ import main
 from thew.farm import blends, manifest, processes, running
@@ -184,8 +184,9 @@ def test_run_interrupted(shots, tmp_path, number):
     ]
     package = {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
     with subprocess.Popen(
-        words, cwd=tmp_path, env=package, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pipesize=4096
-    ) as process:
+        words, cwd=tmp_path, env=package, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pipesize=4096,
+        preexec_fn=heed_interrupts,
+    ) as process:  # fmt: skip
         told = [process.stdout.readline() for _ in range(3)]
         for _ in range(2):  # the second one, of an impatient hand, does not disturb the end
             process.send_signal(number)

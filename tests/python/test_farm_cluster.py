@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import thew
-from farming import hidden
+from farming import heed_interrupts, hidden
 from thew.__main__ import main
 from thew.farm import cluster
 from thew.farm.jobs import Call, Job
@@ -133,6 +133,7 @@ def test_workers_interrupted(tmp_path, number, more):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         with pipe.open() as told:
             assert told.readline() == "ready\n"
