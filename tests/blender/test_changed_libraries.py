@@ -147,7 +147,7 @@ def test_library_missing(shot, tmp_path):
 
 @pytest.mark.parametrize("kind", ["override", "instance", "linked"])
 def test_missing_library_named(scene, tmp_path, capsys, kind):
-    """Where the library's file is away, panel and command line name it, and not what the empty place in the shot lacks."""
+    """Panel and command line name the file of a library that is away, and not what the empty place in the shot lacks."""
     library = write_library(tmp_path / "library.blend")
     open_shot(tmp_path / "shot.blend")
     if kind == "override":

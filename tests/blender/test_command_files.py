@@ -116,7 +116,7 @@ def test_command_spares_played_files(saved_file, tmp_path):
 @pytest.mark.parametrize("earlier", [False, True])
 @pytest.mark.parametrize("inside", [False, True], ids=["elsewhere", "over"])
 def test_command_full_disk_leaves_nothing(saved_file, tmp_path, capsys, earlier, inside):
-    """Where the disk takes the files of a bake but not the .blend, everything is as it was."""
+    """Everything is as it was where the disk takes the files of a bake but not the .blend."""
     out = saved_file if inside else tmp_path / "new.blend"
     words = saved_file, "--object", "Body", "--target", "pc2", "--out", out
     if earlier:
@@ -148,7 +148,7 @@ def test_command_interrupted_takes_files_back(saved_file, tmp_path, monkeypatch,
 
 
 def test_command_cache_not_written(saved_file, tmp_path):
-    """Where the disk takes the result but not the cache of the flesh, no part of the cache is left."""
+    """No part of the cache is left where the disk takes the result but not the cache of the flesh."""
     words = saved_file, "--object", "Body", "--frames", 1, 6, "--target", "pc2"
     assert run(*words, "--out", tmp_path / "big.blend") == 0
     room = (tmp_path / "big.blend").stat().st_size + 5_000
@@ -209,7 +209,7 @@ def test_command_reports_failed_save(saved_file, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("target", FILES)
 def test_command_folder_in_the_way(saved_file, tmp_path, capsys, target):
-    """Where files of the bake cannot be written, the remedy is an option of the command."""
+    """The remedy for files of the bake that cannot be written is an option of the command."""
     (tmp_path / "new.bakes").write_text("a file in the way")
     before = content(tmp_path)
     assert run(saved_file, "--frames", 1, 4, "--target", target, "--out", tmp_path / "new.blend") == 1

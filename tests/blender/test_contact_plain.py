@@ -375,7 +375,7 @@ def test_notes_regions_largest_share():
 
 
 def test_notes_region_touches_thing():
-    """What touches an object is named by its region too, and a region in the plural takes the plural."""
+    """Parts that touch an object are named by their region too, and a region in the plural takes the plural."""
     shares = {"buttocks": np.array([1.0, 1.0, 0, 0, 0])}
     clip = Clip([Touches((0, 0, 0.0, 1.0, 1))], names=("Body", "Bench"))
     assert "The buttocks (“Belly”) touch “Bench” in frame 10." in notes_text(

@@ -247,7 +247,7 @@ def test_simulate_in_another_scene(press):
 @pytest.mark.parametrize("kind", ["refused", "unforeseen"])
 @pytest.mark.parametrize("early", [True, False])
 def test_simulate_reports_failed_turn(press, monkeypatch, kind, early):
-    """What keeps its turn from beginning or going on is reported by the operator, and the button is free again."""
+    """The operator reports an error that keeps its turn from beginning or going on, and the button is free again."""
     error = part("logic.errors").Refusal("Mend the settings") if kind == "refused" else ZeroDivisionError("a bug")
 
     def fail(*_):
@@ -300,7 +300,7 @@ def test_simulate_without_its_view_layer(press, monkeypatch, early):
 
 @pytest.mark.parametrize("gone", ["layer", "file"])
 def test_queue_keeps_no_dangling_reference(press, gone):
-    """What is kept of an update's place can be looked at, and printed, after Blender has freed it."""
+    """The kept place of an update can be looked at, and printed, after Blender has freed it."""
     scene, window = bpy.context.scene, bpy.context.window_manager.windows[0]
     first, other = window.view_layer, scene.view_layers.new("Other")
     window.view_layer = other
@@ -350,7 +350,7 @@ def test_simulate_in_edit_mode(press):
 
 
 def test_simulate_refused(press):
-    """What is refused is said and changes nothing: at once where it can be told, else at its turn."""
+    """A refusal is said and changes nothing: at once where it can be told, else at its turn."""
     before, notes = play(press.body, FRAMES), press.body.thew.made.notes
     job = press(frame_start=9, frame_end=3)
     assert job.answer == {"CANCELLED"} and "is empty" in job.reported[-1][1]

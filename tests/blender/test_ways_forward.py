@@ -158,7 +158,7 @@ def test_likely_mesh_not_room(scene, scale):
 
 @pytest.mark.parametrize("own", [False, True])
 def test_set_end_where_bones_stand(character, own):
-    """Where the bones come to a stand, Details has the button that ends the frames there: the scene's, or the character's own."""
+    """Details has the button that ends the frames where the bones come to a stand: the scene's, or the character's own."""
     body, _ = character
     scene = bpy.context.scene
     body.thew.use_scene_range = not own

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import shapes
 
-#: What prints is registered before Thew is imported, so it runs after what Thew does at the end of the interpreter.
+#: The line that prints is registered before Thew is imported, so it runs after what Thew does at the end of the interpreter.
 PROGRAM = """
 import atexit, sys, threading
 sys.path.insert(0, {folder!r})

@@ -304,7 +304,7 @@ def test_script_without_guard(shots, tmp_path):
 
 
 def test_missing_package_remedy(shots, tmp_path, capsys, monkeypatch):
-    """What installs a missing package names this Python's program; in Blender there is another way beside it."""
+    """The way to install a missing package names this Python's program; in Blender there is another way beside it."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     rows = "file,gravity\nanna.shot.thew,0 0 0|0 0 -40\n"
     assert run(shots, rows, tmp_path) == 0

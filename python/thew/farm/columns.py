@@ -31,7 +31,7 @@ NOT_IN_BLEND = ("adapt_strain", "form", "precision", "solver")
 SHOT_TARGETS = ("clip", "pc2", "mdd")
 BLEND_TARGETS = ("shape_keys", "compressed", "helper_bones", "pc2", "mdd", "vertex_texture")
 
-#: How several values of a setting are written.
+#: Notation of several values of a setting.
 SEVERAL = f"several values stand as 0.3{RANGE}0.5 in CSV, and as [0.3, 0.5] in TOML"
 
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
