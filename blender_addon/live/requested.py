@@ -21,7 +21,7 @@ from .session import register as fleshes
 
 @dataclass(eq=False)
 class Request:
-    """One press of Simulate."""
+    """A press of Simulate."""
 
     uid: int  # session id of the object, which undo keeps
     start: int | None  # frames that become the object's own range; None: those of its present range

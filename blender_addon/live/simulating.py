@@ -76,11 +76,8 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     def simulate_clip(progress):
         maps, begun = new.place.maps(motion.maps), plan.beginning
         rounds = loop_rounds(new, plan, flesh.loop_decay)
-        share = (
-            rounds.expected * begun.period / (rounds.expected * begun.period + len(maps) * plan.continues)
-            if rounds
-            else 1.0
-        )
+        looped = rounds.expected * begun.period if rounds else 0
+        share = looped / (looped + len(maps)) if plan.continues else 1.0  # of the loop, beside what follows it
         report = progress_words.callback(progress, rounds, 0.0, share)
         if not plan.beginning.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, report, offer), plan)

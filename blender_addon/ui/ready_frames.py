@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Marks of ready frames in the timeline and the other dope sheets, for the mesh that the panel shows.
 
-A thin line under the frame numbers covers the simulated frames of the range that plays: bright where they are those of the present settings, faint where
-they are of former ones and the present motion is on its way.
+A thin line under the frame numbers covers the simulated frames of the range that plays: bright where they are those of the present
+settings, faint where they are of former ones and the present motion is on its way.
 """
 
 from __future__ import annotations

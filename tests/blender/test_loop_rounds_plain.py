@@ -39,7 +39,7 @@ def test_loop_rounds_of_characters(period, damping, made):
 
 
 def test_loop_rounds_estimate_is_good():
-    """Of the measured loops two thirds take exactly as many rounds as expected."""
+    """Two thirds of the measured loops take exactly as many rounds as expected."""
     exact = [loop_rounds.LoopRounds(period, 24.0, damping).expected == made for period, damping, made in MEASURED]
     assert sum(exact) >= len(exact) * 2 / 3
 

@@ -138,7 +138,7 @@ def make_room() -> bpy.types.Object:
 
 @pytest.mark.parametrize("scale", [1.0, 0.01])
 def test_likely_mesh_not_room(scene, scale):
-    """Of the meshes around bones that were made for none, the smallest is offered to them, whatever the scale of its data."""
+    """The smallest of the meshes around bones that were made for none is offered to them, whatever the scale of its data."""
     body, room = make_bare(), make_room()
     body.scale = 3 * (scale,)
     body.select_set(False)
@@ -185,7 +185,7 @@ def test_set_end_of_moving_bones(fleshed_character):
 
 
 def test_point_cache_under_strips(dancer, tmp_path):
-    """Of a point cache under NLA strips of several clips the panel says that the plain skin shows, as it does; of keys, that they play."""
+    """The panel says that the plain skin shows under NLA strips of several clips for a point cache, and that keys play."""
     body, rig = dancer
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "dance.blend"))
     panel = part("ui.bake_panel")

@@ -35,6 +35,11 @@ class Job:
     digest: str = ""  # SHA-256 of the file
 
     @property
+    def first_pose(self) -> int:
+        """Returns the first pose of its shot that is simulated."""
+        return self.frames[0] if self.frames is not None else 0
+
+    @property
     def key(self) -> str:
         """Returns a hash of everything that the result depends on: the file's bytes, what is asked of it, and Thew's version.
 

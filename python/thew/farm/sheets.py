@@ -82,7 +82,7 @@ def look_of(job: Job, record: Record, folder: Path) -> Look:
     if job.kind == "blend":
         raise InputError("its bakes hold no scene's range, as those of actions do not")
     clip = Clip.load(folder / f"{job.name}.clip.thew")
-    frames = scene_frames.shown_frames(clip, job.frames[0] if job.frames is not None else 0)
+    frames = scene_frames.shown_frames(clip, job.first_pose)
     chosen = [frames[at] for at in chosen_frames(len(frames))]
     shown = np.stack([clip.positions(each.index) for each in chosen]).astype(float)
     skin = shown - np.stack([clip.offsets(each.index) for each in chosen])

@@ -26,7 +26,7 @@ def simulate(call: Call, part: Path) -> JobResult:
         raise MotionError(call.overdue()) from error
     files = [f"{job.name}.clip.thew"]
     clip.save(part / files[0])
-    shown = shown_frames(clip, job.frames[0] if job.frames is not None else 0)
+    shown = shown_frames(clip, job.first_pose)
     if job.targets[1:]:
         cached = np.stack([clip.positions(each.index, to=each.space) for each in shown])
     for target in job.targets[1:]:
