@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of calls that take many, or that also take settings: arguments that the call does not read are settings.
 
-use super::settings::{PySimulationSettings, Settings, replace_settings, replaced};
+use super::settings::{Callee, PySimulationSettings, Settings, replace_settings, replaced};
 use crate::dynamics::SimulationSettings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::PyClass;
 use pyo3::types::{PyDict, PyTuple};
+use std::cell::RefCell;
 
 /// Arguments of a call, by name.
 pub(super) struct Arguments<'py> {
     function: &'static str,
     given: Bound<'py, PyDict>,
+    /// Names that the call has read, in order, for the error of a name that it does not know.
+    read: RefCell<Vec<String>>,
 }
 
 impl<'py> Arguments<'py> {
@@ -40,7 +43,12 @@ impl<'py> Arguments<'py> {
             }
             given.set_item(name, value)?;
         }
-        Ok(Self { function, given })
+        let read = RefCell::default();
+        Ok(Self {
+            function,
+            given,
+            read,
+        })
     }
 
     /// Removes an argument and reads it; `None` if it is missing or Python's None.
@@ -59,6 +67,10 @@ impl<'py> Arguments<'py> {
 
     /// Removes an argument and returns it, Python's None included; `None` if it is missing.
     pub fn object(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut read = self.read.borrow_mut();
+        if !read.iter().any(|known| known == name) {
+            read.push(name.to_owned());
+        }
         let value = self.given.get_item(name)?;
         if value.is_some() {
             self.given.del_item(name)?;
@@ -108,28 +120,41 @@ impl<'py> Arguments<'py> {
     /// Reads `settings`, with all arguments that are left as further settings.
     pub fn settings(self) -> PyResult<SimulationSettings> {
         let settings = self.take("settings", |s| Ok(s.extract::<Py<PySimulationSettings>>()?))?;
-        replace_settings(self.function, settings.as_ref(), Some(&self.given))
+        self.with_callee::<SimulationSettings, _>(|function| {
+            replace_settings(function, settings.as_ref(), Some(&self.given))
+        })
     }
 
     /// Reads `settings` of a class, with all arguments that are left as further settings.
     pub fn settings_of<S: Settings + PyClass + Clone + Default>(self) -> PyResult<S> {
         let settings = self.take("settings", |s| Ok(s.extract::<PyRef<'py, S>>()?.clone()))?;
-        replaced(
-            self.function,
-            settings.unwrap_or_default(),
-            Some(&self.given),
-        )
+        self.with_callee::<S, _>(|function| {
+            replaced(function, settings.unwrap_or_default(), Some(&self.given))
+        })
     }
 
     /// Refuses arguments that are left.
     pub fn finish(self) -> PyResult<()> {
         match self.given.keys().iter().next() {
             Some(name) => Err(PyTypeError::new_err(format!(
-                "{}() got an unexpected keyword argument '{name}'",
-                self.function
+                "{}() got an unexpected keyword argument '{name}'; its arguments are {}",
+                self.function,
+                self.read.borrow().join(", ")
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Calls `read` with the function, whose arguments are those that were read and are no settings.
+    fn with_callee<S: Settings, T>(&self, read: impl FnOnce(&Callee<'_>) -> T) -> T {
+        let names = S::names();
+        let own = self.read.borrow();
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = own.into_iter().filter(|n| !names.contains(n)).collect();
+        read(&Callee {
+            name: self.function,
+            arguments: &arguments,
+        })
     }
 }
 

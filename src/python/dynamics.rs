@@ -13,7 +13,7 @@ use super::modal::PyModes;
 use super::pins::{PyPin, read_point};
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::run_interruptible;
-use super::settings::{PySimulationSettings, replace_settings};
+use super::settings::{Callee, PySimulationSettings, replace_settings};
 use crate::Vec3;
 use crate::dynamics::{self, Method, Simulation, SimulationError, SimulationSettings};
 use crate::exclusive::Exclusive;
@@ -140,7 +140,11 @@ impl PySimulation {
         settings: Option<Py<PySimulationSettings>>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut settings = replace_settings("Simulation", settings.as_ref(), keywords)?;
+        let function = Callee {
+            name: "Simulation",
+            arguments: &["body", "modes", "contact", "colliders", "settings"],
+        };
+        let mut settings = replace_settings(&function, settings.as_ref(), keywords)?;
         if let Some(name) = method {
             settings.method = self::parse_method(name)?;
         }

@@ -55,6 +55,7 @@ mod scene_clips;
 mod settings;
 mod shell;
 mod shot;
+mod shot_changes;
 mod shutdown;
 mod simulate;
 mod skeleton;

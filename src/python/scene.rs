@@ -11,7 +11,7 @@ use super::errors::{IntoPy, input_error, run_detached, run_locked};
 use super::pins::{PyPin, read_point};
 use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::run_interruptible;
-use super::settings::{PySimulationSettings, replace_settings};
+use super::settings::{Callee, PySimulationSettings, replace_settings};
 use crate::Vec3;
 use crate::contact::{Collider, Contact};
 use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
@@ -184,7 +184,11 @@ impl PyScene {
         settings: Option<Py<PySimulationSettings>>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let settings = replace_settings("Scene", settings.as_ref(), keywords)?;
+        let function = Callee {
+            name: "Scene",
+            arguments: &["bodies", "contact", "colliders", "settings"],
+        };
+        let settings = replace_settings(&function, settings.as_ref(), keywords)?;
         let bodies = self::read_bodies(bodies)?;
         let contacts = read_contacts(contact, bodies.len())?;
         let colliders: Vec<Arc<Collider>> = collider::read_colliders(colliders)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Shot`.
 
-use super::arguments::{Arguments, name_argument};
+use super::arguments::Arguments;
 use super::arrays::{
     List, from_points, from_poses, integer, read, read_count, read_poses, real, text,
 };
@@ -18,6 +18,7 @@ use super::progress::with_progress;
 use super::rig::PyRig;
 use super::rig_forces::{read_controls, read_rigs};
 use super::settings::PySimulationSettings;
+use super::shot_changes;
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
 use crate::dynamics::{SimulationError, Tracks};
@@ -25,13 +26,12 @@ use crate::shot::{RIGS_TEXT, Shot, ShotModes, WARNINGS_TEXT};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyRange, PyRangeMethods, PySlice, PySliceMethods, PyTuple};
-use std::ops::Range;
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments of the constructor, each of which is a property.
-const ARGUMENT_NAMES: [&str; 18] = [
+pub(super) const ARGUMENT_NAMES: [&str; 18] = [
     "body",
     "poses",
     "fps",
@@ -250,7 +250,7 @@ impl PyShot {
     }
 
     /// Returns another shot with some arguments of `Shot` changed: `shot.replace(poses=poses, rate=480.0)`. All others are as their
-    /// properties here; damping that was left to the body is that of a new one. The result equals a shot made with these values, to the bit. In
+    /// properties here; damping that was left to the body is that of a new one. Rigs of another number need other controls, or none. The result equals a shot made with these values, to the bit. In
     /// addition:
     ///
     /// - `softness`: a dial, 0 to 1. The body is made again from all it was made of, as `Body` does with this softness, and other changes of its
@@ -264,24 +264,7 @@ impl PyShot {
         slf: &Bound<'py, Self>,
         changes: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let changes = changes.map_or_else(|| Ok(PyDict::new(py)), |changes| changes.copy())?;
-        let shot = change_body_and_frames(py, slf.get().0.clone(), &changes)?;
-        let settings = PySimulationSettings(shot.settings_as_given());
-        let (base, given) = (Bound::new(py, Self(shot))?, PyDict::new(py));
-        for name in ARGUMENT_NAMES {
-            given.set_item(name, base.getattr(name)?)?;
-        }
-        given.set_item("settings", Bound::new(py, settings)?)?;
-        // Modes belong to one method alone.
-        if changes.contains("method")? && !changes.contains("modes")? {
-            given.set_item("modes", py.None())?;
-        }
-        if changes.contains("gravity")? && !changes.contains("gravities")? {
-            given.set_item("gravities", py.None())?;
-        }
-        given.update(changes.as_mapping())?;
-        py.get_type::<Self>().call((), Some(&given))
+        shot_changes::replace(slf, changes)
     }
 
     /// Implements `copy.replace` of Python 3.13.
@@ -326,69 +309,6 @@ impl PyShot {
             self.0.settings.simulation.method.name()
         )
     }
-}
-
-/// Takes those changes that are no arguments of `Shot`, with the body that they change, out of `changes`, and returns the shot with them.
-fn change_body_and_frames(
-    py: Python<'_>,
-    mut shot: Shot,
-    changes: &Bound<'_, PyDict>,
-) -> PyResult<Shot> {
-    let take = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
-        let value = changes.get_item(name)?;
-        if value.is_some() {
-            changes.del_item(name)?;
-        }
-        Ok(value.filter(|value| !value.is_none()))
-    };
-    let (frames, softness) = (take("frames")?, take("softness")?);
-    if let Some(frames) = frames {
-        if changes.contains("poses")? {
-            return Err(input_error(
-                "frames are a part of the shot's own poses: give either these or other poses",
-            ));
-        }
-        if let Some(cyclic) = changes.get_item("cyclic")? {
-            shot.settings.cyclic = cyclic.extract()?;
-        }
-        let frames = read_range(&frames, shot.poses.len())?;
-        shot = shot.part(&frames).map_err(IntoPy::into_py)?;
-    }
-    if let Some(softness) = softness {
-        let dial = real(&softness).map_err(|error| name_argument(py, "softness", error))?;
-        if let Some(body) = take("body")? {
-            shot.surfaces = body.extract::<Py<PyBody>>()?.get().surfaces().clone();
-        }
-        shot = with_progress(py, None, |progress| {
-            shot.with_softness(dial, progress).map_err(IntoPy::into_py)
-        })?;
-    }
-    Ok(shot)
-}
-
-/// Reads a range of `count` poses.
-fn read_range(given: &Bound<'_, PyAny>, count: usize) -> PyResult<Range<usize>> {
-    let refused = || {
-        let shown = given
-            .repr()
-            .map_or_else(|_| String::new(), |s| s.to_string());
-        input_error(format!(
-            "frames: expected a range of the shot's {count} poses in steps of 1, such as range(10, 50) or slice(10, None), not {shown}"
-        ))
-    };
-    let (start, stop, step) = if let Ok(range) = given.cast::<PyRange>() {
-        (range.start()?, range.stop()?, range.step()?)
-    } else if let Ok(slice) = given.cast::<PySlice>() {
-        let indices = slice.indices(count as isize)?;
-        (indices.start, indices.stop, indices.step)
-    } else {
-        return Err(refused());
-    };
-    let whole = |number: isize| usize::try_from(number).map_err(|_| refused());
-    if step != 1 {
-        return Err(refused());
-    }
-    Ok(whole(start)?..whole(stop)?)
 }
 
 /// Reads a shot without name and notes from the arguments of a call.

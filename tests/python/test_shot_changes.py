@@ -148,6 +148,38 @@ def test_softness_refuses_nonsense(arm):
             shot.replace(softness=wrong)
 
 
+def test_replace_refuses_unknown_names(arm):
+    """A name that is none is refused with all that there are, before any work, by `Shot` and `simulate` too."""
+    poses = test_pickling.swings(2)
+    shot = thew.Shot(arm.body, poses, 24.0)
+    with pytest.raises(
+        TypeError, match=r"Shot\.replace\(\) .* 'sofness'; .* method, rate.*body, poses.*softness, frames$"
+    ):
+        shot.replace(sofness=0.5, softness="unread")
+    for call in (thew.Shot, thew.simulate):
+        with pytest.raises(TypeError, match=r"'rgis'; .* method, rate.*; its other arguments are .*\brigs\b"):
+            call(arm.body, poses, 24.0, rgis=[])
+    with pytest.raises(TypeError, match=r"'colour'; its arguments are .*\bstrength\b"):
+        thew.ForceField("wind", colour=1)
+
+
+def test_replace_rigs_changes_controls(arm):
+    """No rigs have no controls; another number of them needs other controls, and is refused by name."""
+    shot = test_pickling.shot_of_all(arm)
+    assert shot.controls is not None
+    bare = shot.replace(rigs=[])
+    assert (bare.rigs, bare.controls, len(shot.rigs)) == ([], None, shot.controls.shape[1])
+    assert shot.replace(rigs=None).controls is None
+    np.testing.assert_array_equal(shot.replace(rigs=iter(shot.rigs)).controls, shot.controls)
+    twice = [
+        *shot.rigs,
+        thew.Rig(thew.Template("radial", radius=0.1, strength=3e4), thew.BoneGuide("upper"), name="Again"),
+    ]
+    with pytest.raises(thew.InputError, match=r"rigs: controls .* the shot 1, .* 2: give controls"):
+        shot.replace(rigs=twice)
+    assert len(shot.replace(rigs=twice, controls=np.zeros((5, 2))).rigs) == 2
+
+
 def test_copy_replace(arm):
     """`copy.replace` takes the same changes."""
     shot = thew.Shot(arm.body, test_pickling.swings(4), 24.0)

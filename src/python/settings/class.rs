@@ -32,9 +32,30 @@ pub(in crate::python) trait Settings: Sized {
     fn set_named(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool>;
 }
 
+/// Function that takes settings as keywords, for its errors.
+pub(in crate::python) struct Callee<'a> {
+    pub name: &'a str,
+    /// Arguments that are no settings.
+    pub arguments: &'a [&'a str],
+}
+
+impl Callee<'_> {
+    /// Returns the error for a keyword that is neither an argument nor one of the settings `S`.
+    pub fn unknown_keyword<S: Settings>(&self, keyword: &str) -> PyErr {
+        let (function, owner, names) = (self.name, S::OWNER, S::names().join(", "));
+        let others = match self.arguments {
+            [] => String::new(),
+            all => format!("; its other arguments are {}", all.join(", ")),
+        };
+        PyTypeError::new_err(format!(
+            "{function}() got an unexpected keyword argument '{keyword}'; the settings of {owner} are {names}{others}"
+        ))
+    }
+}
+
 /// Returns settings with the values of keywords in place of their own.
 pub(in crate::python) fn replaced<S: Settings>(
-    function: &str,
+    function: &Callee<'_>,
     mut settings: S,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<S> {
@@ -42,11 +63,7 @@ pub(in crate::python) fn replaced<S: Settings>(
         let name = arrays::read::<String>(&name)?;
         let known = settings.set_named(&name, &value);
         if !known.map_err(|error| name_argument(value.py(), &name, error))? {
-            return Err(PyTypeError::new_err(format!(
-                "{function}() got an unexpected keyword argument '{name}'; the settings of {} are {}",
-                S::OWNER,
-                S::names().join(", ")
-            )));
+            return Err(function.unknown_keyword::<S>(&name));
         }
     }
     Ok(settings)
@@ -245,7 +262,8 @@ macro_rules! settings_class {
             #[new]
             #[pyo3(signature = (**keywords))]
             fn new(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-                $crate::python::settings::replaced($class, Self::default(), keywords)
+                let function = $crate::python::settings::Callee { name: $class, arguments: &[] };
+                $crate::python::settings::replaced(&function, Self::default(), keywords)
             }
 
             $(
@@ -259,7 +277,8 @@ macro_rules! settings_class {
             /// Returns other settings with some changed. `copy.replace` does the same from Python 3.13 on. Raises as the class does.
             #[pyo3(signature = (**changes))]
             fn replace(&self, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-                $crate::python::settings::replaced("replace", self.clone(), changes)
+                let function = $crate::python::settings::Callee { name: "replace", arguments: &[] };
+                $crate::python::settings::replaced(&function, self.clone(), changes)
             }
 
             /// Implements `copy.replace` of Python 3.13.

@@ -4,7 +4,7 @@
 
 mod class;
 
-pub(super) use class::{Setting, Settings, as_dict, replaced, settings_class, written};
+pub(super) use class::{Callee, Setting, Settings, as_dict, replaced, settings_class, written};
 
 use super::arguments::name_argument;
 use super::arrays::{self, read_vector, real, text};
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
 
 /// Keyword for the device of the engine "gpu": not a setting of its own.
-const DEVICE_KEYWORD: &str = "device";
+pub(super) const DEVICE_KEYWORD: &str = "device";
 
 /// Settings of a simulation, which never change: SimulationSettings(method="warped", rate=480.0, ...). Each is a keyword here and a property.
 ///
@@ -31,14 +31,22 @@ impl PySimulationSettings {
     #[new]
     #[pyo3(signature = (**keywords))]
     fn new(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        replace_settings("SimulationSettings", None, keywords).map(Self)
+        let function = Callee {
+            name: "SimulationSettings",
+            arguments: &[],
+        };
+        replace_settings(&function, None, keywords).map(Self)
     }
 
     /// Returns other settings with some changed: `settings.replace(rate=480.0)`. `copy.replace` does the same from Python 3.13 on. Raises as
     /// `SimulationSettings` does.
     #[pyo3(signature = (**changes))]
     fn replace(slf: Py<Self>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        replace_settings("replace", Some(&slf), changes).map(Self)
+        let function = Callee {
+            name: "replace",
+            arguments: &[],
+        };
+        replace_settings(&function, Some(&slf), changes).map(Self)
     }
 
     /// Implements `copy.replace` of Python 3.13.
@@ -115,7 +123,7 @@ impl Settings for SimulationSettings {
 
 /// Returns checked settings (default: the usual ones) with the values of keywords in place of their own.
 pub(super) fn replace_settings(
-    function: &str,
+    function: &Callee<'_>,
     settings: Option<&Py<PySimulationSettings>>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<SimulationSettings> {
