@@ -44,6 +44,8 @@ pub(super) struct Ingredients<'a> {
 pub(super) struct Measured {
     shares: Arc<FleshShares>,
     map: MapInputs,
+    /// Default radius of the tube around each straight piece of skeleton, metres.
+    radii: Arc<[f64]>,
 }
 
 /// Settings on which the map of flesh depends.
@@ -84,7 +86,11 @@ pub(super) fn assemble_body(
     check(surface, skeleton, lattice, &material, settings)?;
     report_progress(progress, 0.0, "Placing the mesh in the lattice")?;
     let coarse = Basis::new(lattice.clone());
-    let embedding = embed(&coarse);
+    let plain = |former: &&Body| former.basis.levels() == 0;
+    let embedding = ingredients
+        .former
+        .filter(plain)
+        .map_or_else(|| embed(&coarse), |former| (*former.embedding).clone());
     check_embedding(surface, lattice, &embedding)?;
 
     report_progress(progress, 0.1, "Carrying weights to the lattice")?;
@@ -110,7 +116,12 @@ pub(super) fn assemble_body(
     let (basis, blocks, elements, mass) = integrate_cells(ingredients, coarse, &painted, &shares);
     weights.extend_to_details(&basis);
     report_progress(progress, 0.8, "Tying the flesh to the bones")?;
-    let (regions, twist) = tie_flesh(ingredients, &basis, &painted, &weights);
+    let former = ingredients.former.and_then(|body| body.measured.as_ref());
+    let radii = former.map_or_else(
+        || twist::default_radii(lattice, ingredients.flesh).into(),
+        |known| known.radii.clone(),
+    );
+    let (regions, twist) = tie_flesh(ingredients, &basis, &radii, (&painted, &weights));
     let own_twist = OwnTwist::new(twist.own, &twist.loads, &regions);
     let of_cells = (&twist.points[..], &blocks.cell_volumes(&basis)[..]);
     let held = pin_loose_parts(
@@ -129,7 +140,11 @@ pub(super) fn assemble_body(
     let (own, vertices) = (settings.region_weights.as_ref(), lattice.vertices().len());
     let skin = embedded_skin(&embedding, vertices, &region_weights, own);
     let embedding = with_details(embedding, &basis, embed);
-    let size = super::skin::body_size(surface, skeleton, &skin, &embedding, &basis);
+    let alike = |f: &&Body| *f.skin == skin && *f.embedding == embedding;
+    let size = ingredients.former.filter(alike).map_or_else(
+        || super::skin::body_size(surface, skeleton, &skin, &embedding, &basis),
+        |former| former.size,
+    );
     report_progress(progress, 1.0, "done")?;
     Ok(Body {
         skeleton: skeleton.clone(),
@@ -159,6 +174,7 @@ pub(super) fn assemble_body(
         measured: Some(Arc::new(Measured {
             shares,
             map: map_inputs,
+            radii,
         })),
         joints: Arc::default(),
         compliance: super::compliance::RestFactors::default(),
@@ -242,8 +258,8 @@ fn mass_matrix(
 fn tie_flesh(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
-    painted: &PaintMap,
-    weights: &NodeField,
+    radii: &[f64],
+    (painted, weights): (&PaintMap, &NodeField),
 ) -> (Vec<TwistRegion>, twist::TwistEnergy) {
     let &Ingredients {
         skeleton,
@@ -252,7 +268,7 @@ fn tie_flesh(
         settings,
         ..
     } = ingredients;
-    let regions = twist::regions(skeleton, basis, flesh, &material, weights, settings);
+    let regions = twist::regions(skeleton, basis, radii, &material, weights, settings);
     let energy = twist::energy(basis, flesh, &regions, weights, painted);
     (regions, energy)
 }

@@ -484,7 +484,12 @@ fn rebuilt_bodies_have_the_bits_of_new_ones() {
     let plain = new(Material::default(), &of(None));
     let painted = new(Material::default(), &of(Some(0.9)));
     for former in [&plain, &painted] {
-        for settings in [of(None), of(Some(0.5)), finer.clone()] {
+        for settings in [
+            of(None),
+            of(Some(0.5)),
+            finer.clone(),
+            BodySettings::default(),
+        ] {
             for material in [Material::default(), soft] {
                 let rebuilt = former.rebuilt(material, &settings, &Silent).unwrap();
                 let anew = new(material, &settings);
@@ -493,6 +498,7 @@ fn rebuilt_bodies_have_the_bits_of_new_ones() {
                     bincode::serde::encode_to_vec(&stored, bincode::config::standard()).unwrap()
                 };
                 assert_eq!(bits(&rebuilt), bits(&anew));
+                assert_eq!(rebuilt.size().to_bits(), anew.size().to_bits());
             }
         }
     }

@@ -8,32 +8,48 @@ use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{FleshDomain, Material, PaintMap, TwistRegion};
+use crate::lattice::Lattice;
 use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
 
-/// Builds one tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
+/// Bone of a straight piece of skeleton in a lattice, with its ends.
+type Axis = (u32, Vec3, Vec3);
+
+/// Returns each straight piece of skeleton in a lattice: its chains, virtual tips included.
+fn axes(lattice: &Lattice) -> impl Iterator<Item = Axis> {
+    let bones = lattice.bones();
+    let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
+    drivers.zip(&bones.chains).filter_map(|(&bone, chain)| {
+        let at = |v: &u32| lattice.vertices()[*v as usize];
+        Some((bone, at(chain.first()?), at(chain.last()?)))
+    })
+}
+
+/// Returns the default radius around each straight piece of skeleton, as the flesh has it, metres.
+pub(super) fn default_radii(lattice: &Lattice, flesh: &dyn FleshDomain) -> Vec<f64> {
+    let axes: Vec<Axis> = axes(lattice).collect();
+    let radius = |&(_, head, tail): &Axis| default_radius(flesh, head, tail);
+    axes.par_iter().map(radius).collect()
+}
+
+/// Builds one tube per straight piece of skeleton, with its default radius of `radii` as the flesh has it.
 pub(super) fn regions(
     skeleton: &Skeleton,
     basis: &Basis,
-    flesh: &dyn FleshDomain,
+    radii: &[f64],
     material: &Material,
     weights: &NodeField,
     settings: &BodySettings,
 ) -> Vec<TwistRegion> {
-    let lattice = basis.lattice();
-    let bones = lattice.bones();
-    let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
-    drivers
-        .zip(&bones.chains)
-        .filter_map(|(&bone, chain)| {
-            let at = |v: &u32| lattice.vertices()[*v as usize];
-            let (head, tail) = (at(chain.first()?), at(chain.last()?));
+    axes(basis.lattice())
+        .zip(radii)
+        .filter_map(|((bone, head, tail), &radius)| {
             let own = settings.twist.get(&skeleton.names()[bone as usize]);
             let radius = own.and_then(|own| own.radius).unwrap_or_else(|| {
                 // A bone on the skin or outside still has to hold the flesh that follows it.
-                let radius = default_radius(flesh, head, tail)
-                    .max(MIN_RADIUS_SHARE * mean_breadth(basis, weights, bone, head, tail));
+                let radius =
+                    radius.max(MIN_RADIUS_SHARE * mean_breadth(basis, weights, bone, head, tail));
                 // A tube much thicker than its bone would tie down flesh that other bones move.
                 let bone = bone as usize;
                 let reach = (skeleton.tails()[bone] - skeleton.heads()[bone]).norm();
