@@ -62,6 +62,16 @@ JOINED += (
 )
 JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
 JOINED += ("on", "off")
+JOINED += (
+    "Nothing touches",
+    "There {0} touches {1}",
+    "{0} touches {1} in {2}",
+    "itself",
+    "the belly",
+    "the chest",
+    "the tail",
+    "other things",
+)
 #: Wings whose fixed sentences are documentation of the data.
 DATA_WINGS = {"languages"}
 #: What a label in the sources of panels looks like, which a variable may carry to its button: `Keep Region`.

@@ -44,6 +44,8 @@ QUOTED = re.compile(r"“([^”]*)”")
 NUMBER = r"-?\d[\d.,]*"
 NUMBERS = rf"{NUMBER}(?:(?:, | and | to ){NUMBER})*"
 LIST = re.compile(rf"(?:“[^”]*”|{NUMBERS})(?:(?:, | and )(?:“[^”]*”|{NUMBERS}))*")
+#: What separates the parts of a list, outside of names and remarks.
+SEPARATORS = re.compile(r"(, | and )(?![^“]*”)(?![^(]*\))")
 #: A space of English between two signs of a language without spaces.
 DENSE_SPACE = re.compile(
     r"(?<=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60]) (?=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60])"
@@ -128,6 +130,11 @@ class Messages:
         rest = self._translate(progress[1]) if progress else None
         if rest is not None:
             return rest + progress[2]
+        parts = SENTENCES.split(text)
+        told = [self._translate(part) for part in parts] if len(parts) > 1 else [None]
+        # Before the whole: a place of a template would take a piece of each sentence.
+        if None not in told:
+            return self._dense(" ".join(told))
         whole = self.words.get(text) or self._fit(text)
         if whole is not None:
             return whole
@@ -135,15 +142,11 @@ class Messages:
             rest = self._translate(match[2])
             colon = "：" if self.language in DENSE else ": "
             return None if rest is None else f"{self._quote(match[1])}{colon}{rest}"
-        parts = SENTENCES.split(text)
-        if len(parts) > 1:
-            told = [self._translate(part) for part in parts]
-            return (
-                self._dense(" ".join(new or old for new, old in zip(told, parts, strict=True))) if any(told) else None
-            )
+        if any(told):
+            return self._dense(" ".join(new or old for new, old in zip(told, parts, strict=True)))
         if match := REMARK.fullmatch(text):
             rest = self._translate(match[1])
-            return None if rest is None else rest + match[2] + (self._translate(match[3]) or match[3])
+            return None if rest is None else rest + match[2] + (self._translate(match[3]) or self._quote(match[3]))
         return None
 
     def _fit(self, text: str) -> str | None:
@@ -173,10 +176,19 @@ class Messages:
         bare = value.strip()
         if not any(map(str.isalpha, bare)):
             return value
-        if found := self._translate(value):
+        if found := self._translate(value) or self._list(value):
             return found
         found = self._translate(bare) if bare != value else None
         return self._quote(value) if found is None else value.replace(bare, found)
+
+    def _list(self, value: str) -> str | None:
+        """Returns a list of names and of parts that have a translation, `“Arm” and itself`; None for anything else."""
+        parts = SEPARATORS.split(value)
+        told = [self._quote(part) if LIST.fullmatch(part) else self._translate(part) for part in parts[::2]]
+        if len(told) < 2 or None in told:
+            return None
+        words = [{", ": COMMAS, " and ": ANDS}[each].get(self.language, each) for each in parts[1::2]]
+        return "".join(map("".join, zip(told, [*words, ""], strict=True)))
 
     def _quote(self, text: str) -> str:
         """Returns a text with this language's quotation marks."""

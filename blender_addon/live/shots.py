@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..logic.contact import Thing
+from ..logic.contact import OTHER_THINGS, Thing
 from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
 from ..logic.json_text import parse_json
@@ -107,7 +107,7 @@ class ShotNote:
         most = max((int(clip.contacts(index).other_bodies.max(initial=0)) for index in range(len(clip))), default=0)
         others = [Thing(f"“{name}”") for k, name in enumerate(clip.body_names) if k != body]
         if others or most > len(self.colliders):
-            return others + [Thing("other things")] * max(most - len(others), 0)
+            return others + [Thing(OTHER_THINGS)] * max(most - len(others), 0)
         return [Thing(name, gap) for name, gap, _ in self.colliders]
 
     @property

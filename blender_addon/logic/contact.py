@@ -49,17 +49,19 @@ class Thing:
     gap: float = 0.0  # gap kept in addition to the thickness of the flesh, metres
 
 
-#: Regions of flesh that the automatic map knows, in words of a sentence, and those that stand in the plural.
+#: Words for things that have no names.
+OTHER_THINGS = "other things"
+
+#: Regions of flesh that the automatic map knows, in words of a sentence, all in the singular.
 REGIONS = {
     "belly": "the belly",
     "chest": "the chest",
-    "buttocks": "the buttocks",
+    "buttocks": "flesh of the buttocks",
     "tail": "the tail",
-    "cheeks": "the cheeks",
-    "jowls": "the jowls",
-    "ears": "the ears",
+    "cheeks": "flesh of the cheeks",
+    "jowls": "flesh of the jowls",
+    "ears": "flesh of the ears",
 }
-PLURAL_REGIONS = frozenset({"buttocks", "cheeks", "jowls", "ears"})
 
 #: Share of a vertex from which it counts as of a region.
 MIN_REGION_SHARE = 0.5
@@ -176,10 +178,6 @@ class ClipContacts:
             return f"“{self.bones[part]}”"
         return "" if part == len(self.bones) else self.regions[part - len(self.bones) - 1].text(self.bones)
 
-    def is_several(self, part: int) -> bool:
-        """Returns whether the words for a part stand in the plural."""
-        return part > len(self.bones) and self.regions[part - len(self.bones) - 1].name in PLURAL_REGIONS
-
     @staticmethod
     def from_clip(
         clip: Any,
@@ -238,8 +236,11 @@ def held_cell_count(clip: Any, index: int) -> int:
     return int(counts[at % len(counts)])
 
 
-def self_contact_phrases(touching: ClipContacts, known: str) -> list[str]:
-    """Returns phrases on parts that touch each other, with their frames unless these are `known`."""
+def self_contact_sentences(touching: ClipContacts) -> list[str]:
+    """Returns sentences on parts of the skin that touch each other, after one on the frames in which any do."""
+    if touching.itself is None or not touching.itself.frames:
+        return []
+    known = spans(touching.itself.frames)
     partners: dict[tuple[int, str], list[int]] = {}  # by part and the words for the frames
     for pair in touching.itself.pairs[:MAX_NAMED_PAIRS]:
         one, other = sorted(pair.parts, key=lambda part: part <= len(touching.bones))  # regions first
@@ -247,72 +248,75 @@ def self_contact_phrases(touching: ClipContacts, known: str) -> list[str]:
         if (other, when) in partners and (one, when) not in partners:
             one, other = other, one
         partners.setdefault((one, when), []).append(other)
-    said = []
+    said = [f"The skin touches itself in {known}"]
     for (one, when), others in partners.items():
-        verb, own = ("touch", "themselves") if touching.is_several(one) else ("touches", "itself")
-        told = join_words([own if other == one else touching.name(other) for other in others])
-        at = f" in {when}" if when != known else ""
-        said.append(f"{touching.name(one)} {verb} {told}{at}")
-    return said
+        name = touching.name(one)
+        told = join_words(["itself" if other == one else touching.name(other) for other in others])
+        said.append(f"There {name} touches {told}" if when == known else f"{name} touches {told} in {when}")
+    return [*said, *more_pairs(touching.itself)]
 
 
-def thing_contact_phrases(touching: ClipContacts) -> list[str]:
-    """Returns phrases on parts that touch things, with their frames."""
-    parts: dict[
-        tuple[str, str], dict[str, bool]
-    ] = {}  # names, and whether several; by thing and the words for the frames
+def thing_contact_sentences(touching: ClipContacts) -> list[str]:
+    """Returns sentences on parts of the skin that touch things."""
+    parts: dict[tuple[str, str], list[str]] = {}  # by thing and the words for the frames
     for pair in touching.others.pairs[:MAX_NAMED_PAIRS]:
         bone, thing = pair.parts
-        names = parts.setdefault((touching.things[thing].name, spans(pair.frames)), {})
-        names[touching.name(bone) or "skin that no bone carries"] = touching.is_several(bone)
-    return [
-        f"{join_words(list(names))} {'touches' if list(names.values()) == [False] else 'touch'} {thing} in {when}"
-        for (thing, when), names in parts.items()
-    ]
+        named = parts.setdefault((touching.things[thing].name, spans(pair.frames)), [])
+        name = touching.name(bone) or "skin that no bone carries"
+        named += [] if name in named else [name]
+    said = []
+    for (thing, when), names in parts.items():
+        told = join_words(names)
+        if len(names) == 1:
+            said.append(f"{told} touches {thing} in {when}")
+        elif thing == OTHER_THINGS:
+            said.append(f"Other things touch {told} in {when}")
+        else:
+            said.append(f"{thing} touches {told} in {when}")
+    return [*said, *more_pairs(touching.others)]
 
 
-def overlap_clause(met: ContactSummary, size: float, length: Callable[[float], str]) -> str:
-    """Returns the end of a sentence on overlaps that remain visible; "" without any."""
+def more_pairs(met: ContactSummary) -> list[str]:
+    """Returns a sentence on the pairs that are not named."""
+    more = len(met.pairs) - MAX_NAMED_PAIRS
+    return [plural(more, "other pair touches", "other pairs touch")] if more > 0 else []
+
+
+def overlap_sentences(met: ContactSummary, size: float, length: Callable[[float], str]) -> list[str]:
+    """Returns a sentence on overlaps that remain visible."""
     if met.deepest <= MIN_VISIBLE_OVERLAP * size or not met.overlap_count:
-        return ""
-    points = plural(met.overlap_count, "point still overlaps, by", "points still overlap, by up to")
-    return f"; {points} {length(met.deepest)} in frame {met.worst}"
+        return []
+    deepest = length(met.deepest)
+    if met.overlap_count == 1:
+        return [f"1 point still overlaps, by {deepest} in frame {met.worst}"]
+    return [f"{met.overlap_count} points still overlap, by up to {deepest} in frame {met.worst}"]
 
 
 def contact_notes(touching: ClipContacts | None, length: Callable[[float], str]) -> list[str]:
-    """Returns the artist's notes on contact in a clip, sentences; `length`: formats metres in the scene's units."""
+    """Returns the artist's notes on contact in a clip; `length`: formats metres in the scene's units. Each sentence has one fact."""
     if touching is None:
         return []
     notes, itself, others = [], touching.itself, touching.others
     touches = bool(others.frames or (itself and itself.frames))
     if (itself is not None or touching.things) and not (touches or touching.buried or touching.folded):
-        notes.append("Nothing touches.")
+        notes.append(["Nothing touches"])
     if itself is not None and itself.frames:
-        when = spans(itself.frames)
-        text = join_phrases(self_contact_phrases(touching, when), itself)
-        text = f"The skin touches itself in {when}{': ' if text else ''}{text}"
-        left = overlap_clause(itself, touching.size, length)
-        helps = " (Elastic Joints at 1 parts more)" if left and touching.may_stiffen else ""
-        notes.append(f"{text}{left}{helps}.")
+        left = overlap_sentences(itself, touching.size, length)
+        helps = ["Elastic Joints at 1 parts more"] if left and touching.may_stiffen else []
+        notes.append([*self_contact_sentences(touching), *left, *helps])
     if others.frames:
-        text = join_phrases(thing_contact_phrases(touching), others)
-        notes.append(sentence(f"{text}{overlap_clause(others, touching.size, length)}"))
+        notes.append([*thing_contact_sentences(touching), *overlap_sentences(others, touching.size, length)])
     if touching.folded:
-        alone = "" if touches or touching.buried else "; nothing else touches"
-        notes.append(f"Folds of the skin are parted in {spans(touching.folded)}{alone}.")
-    notes += buried_notes(touching.buried, touching.bones, [thing.name for thing in touching.things], length)
+        alone = [] if touches or touching.buried else ["Nothing else touches"]
+        notes.append([f"Folds of the skin are parted in {spans(touching.folded)}", *alone])
+    said = [" ".join(map(sentence, each)) for each in notes]
+    said += buried_notes(touching.buried, touching.bones, [thing.name for thing in touching.things], length)
     if touching.held_frames:
-        notes.append(
+        said.append(
             f"In {spans(touching.held_frames)} bones pass through each other, or fold what they alone hold: contact cannot help there, "
             "keep those bones further apart."
         )
-    return notes
-
-
-def join_phrases(parts: list[str], met: ContactSummary) -> str:
-    """Joins the phrases, with the number of pairs left out."""
-    more = len(met.pairs) - MAX_NAMED_PAIRS
-    return ", ".join([*parts, *([plural(more, "other pair touches", "other pairs touch")] if more > 0 else [])])
+    return said
 
 
 def force_levels(forces: np.ndarray, strongest: float, count: int) -> np.ndarray:

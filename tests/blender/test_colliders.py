@@ -215,7 +215,7 @@ def test_collider_other_flesh(straight_character, scene):
     activate(other)
     assert bpy.ops.thew.bake() == {"FINISHED"}
     baked = simulate(straight_character)
-    assert "touch “Neighbour”" in notes(straight_character) and "live flesh" not in notes(straight_character)
+    assert "“Neighbour” touches" in notes(straight_character) and "live flesh" not in notes(straight_character)
     assert np.abs(baked - alone)[-1].max() > 1e-3 and np.abs(baked[-1] - free).max() < 1e-3
 
 
@@ -391,7 +391,7 @@ def test_panel_marks_stale_touches(straight_character, monkeypatch, how):
     """Once things have changed, the panel marks the touches as those of the last simulation."""
     box = add_box(moves=False)
     simulate(straight_character)
-    assert "“Bench” in frames" in read(straight_character) and "last simulation" not in read(straight_character)
+    assert "“Bench” touches" in read(straight_character) and "last simulation" not in read(straight_character)
     monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.updates"), "wait", lambda obj: None)
     {
@@ -402,7 +402,7 @@ def test_panel_marks_stale_touches(straight_character, monkeypatch, how):
     }[how]()
     bpy.context.view_layer.update()
     text = read(straight_character)
-    assert text.index("As of the last simulation") < text.index("“Bench” in frames")
+    assert text.index("As of the last simulation") < text.index("“Bench” touches")
     monkeypatch.undo()
     simulate(straight_character)
     assert "last simulation" not in read(straight_character)

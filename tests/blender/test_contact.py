@@ -287,7 +287,7 @@ def test_contact_note_folds(folding_body):
         assert parted and f"Folds of the skin are parted in frames {parted[0]} to {parted[-1]}" in text
         assert "Elastic Joints" not in text and "Nothing touches" not in text
     simulate(folding_body, method="warped", elastic_joints=0.0)
-    assert "(Elastic Joints at 1 parts more)" in folding_body.thew.made.notes
+    assert "Elastic Joints at 1 parts more." in folding_body.thew.made.notes
     simulate(folding_body, elastic_joints=1.0)
     assert "Elastic Joints" not in folding_body.thew.made.notes and "Folds of" not in folding_body.thew.made.notes
 

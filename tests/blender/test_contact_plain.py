@@ -75,7 +75,7 @@ def test_notes_parts_frames_overlap():
     deep = Touches((2, 0, -0.004, 1.0), (2, 1, -0.009, 2.0), (3, 0, -0.0001, 9.0))
     text = notes_text(touching_of(Clip([nothing, light, deep, light, nothing])))
     assert text == (
-        "The skin touches itself in frames 11 to 13: “Belly” touches “Arm” in frame 12, “Belly” touches “Thigh”; "
+        "The skin touches itself in frames 11 to 13. “Belly” touches “Arm” in frame 12. There “Belly” touches “Thigh”. "
         "2 points still overlap, by up to 9 mm in frame 12."
     )
 
@@ -101,16 +101,16 @@ def test_notes_part_touches_itself():
 def test_notes_group_partners():
     """The partners of one part are named together."""
     text = notes_text(touching_of(Clip([Touches((0, 2, 0.0, 5.0), (0, 3, 0.0, 4.0), (1, 0, 0.0, 3.0))])))
-    assert text.endswith(": “Belly” touches “Thigh”, “Arm” and itself.")
+    assert text.endswith(". There “Belly” touches “Thigh”, “Arm” and itself.")
     text = notes_text(touching_of(Clip([Touches((2, 3, 0.0, 5.0), (0, 3, 0.0, 4.0))])))
-    assert text.endswith("“Thigh” touches “Arm”, “Belly” touches “Arm”.")
+    assert text.endswith("There “Thigh” touches “Arm”. There “Belly” touches “Arm”.")
 
 
 def test_notes_count_pairs():
     """Pairs beyond the first ones are counted."""
     corners = [(0, 2), (0, 3), (2, 3), (0, 1), (2, 2)]
     text = notes_text(touching_of(Clip([Touches(*((a, b, 0.0, 9.0 - i) for i, (a, b) in enumerate(corners)))])))
-    assert text.endswith(": “Belly” touches “Thigh” and “Arm”, “Thigh” touches “Arm”, 2 other pairs touch.")
+    assert text.endswith(". There “Belly” touches “Thigh” and “Arm”. There “Thigh” touches “Arm”. 2 other pairs touch.")
 
 
 def test_touching_needs_force():
@@ -118,7 +118,7 @@ def test_touching_needs_force():
     near, overlapping = (2, 0, 0.003, 0.0), (3, 0, -0.0001, 0.0)
     assert notes_text(touching_of(Clip([Touches(near), Touches(near)]))) == "Nothing touches."
     text = notes_text(touching_of(Clip([Touches(near), Touches(near, overlapping)])))
-    assert text == "The skin touches itself in frame 11: “Belly” touches “Arm”."
+    assert text == "The skin touches itself in frame 11. There “Belly” touches “Arm”."
 
 
 def test_notes_nothing_touches():
@@ -208,7 +208,7 @@ def test_notes_parted_folds():
     """Parted folds are named with their frames."""
     folds = [0.0, 0.04, 0.06, 1.0, 0.3]
     assert notes_text(touching_of(Clip([Touches()] * 5, folds=folds))) == (
-        "Folds of the skin are parted in frames 12 to 14; nothing else touches."
+        "Folds of the skin are parted in frames 12 to 14. Nothing else touches."
     )
     text = notes_text(touching_of(Clip([Touches((2, 0, 0.0, 1.0))] * 5, folds=folds)))
     assert text.endswith("Folds of the skin are parted in frames 12 to 14.") and "touches itself" in text
@@ -217,7 +217,7 @@ def test_notes_parted_folds():
 def test_notes_suggest_elastic_joints():
     """Elastic Joints are suggested where the body overlaps itself and they are below 1."""
     deep = Clip([Touches((2, 0, -0.009, 1.0))])
-    assert "by 9 mm in frame 10 (Elastic Joints at 1 parts more)." in notes_text(touching_of(deep, may_stiffen=True))
+    assert "by 9 mm in frame 10. Elastic Joints at 1 parts more." in notes_text(touching_of(deep, may_stiffen=True))
     assert "Elastic" not in notes_text(touching_of(deep))
     assert "Elastic" not in notes_text(touching_of(Clip([Touches((2, 0, 0.0, 1.0))]), may_stiffen=True))
     bench = Clip([Touches((2, 0, -0.009, 1.0, 1))])
@@ -234,7 +234,7 @@ def test_notes_things():
     clip = Clip([Touches((0, 7, 0.0, 5.0, 1)), Touches((0, 90, -0.018, 5.0, 1), (3, 4, 0.0, 1.0, 2))])
     text = notes_text(touching_of(clip, things=THINGS))
     assert text == (
-        "“Belly” touches “Bench” in frames 10 to 11, “Arm” touches “Ball” in frame 11; 1 point still overlaps, by 8 mm in "
+        "“Belly” touches “Bench” in frames 10 to 11. “Arm” touches “Ball” in frame 11. 1 point still overlaps, by 8 mm in "
         "frame 11."
     )
 
@@ -243,14 +243,14 @@ def test_notes_group_parts():
     """The parts that touch one thing are named together."""
     touch = Touches((0, 7, 0.0, 5.0, 1), (2, 8, 0.0, 4.0, 1), (4, 8, 0.0, 3.0, 1))
     text = notes_text(touching_of(Clip([touch]), things=THINGS))
-    assert text == "“Belly”, “Thigh” and skin that no bone carries touch “Bench” in frame 10."
+    assert text == "“Bench” touches “Belly”, “Thigh” and skin that no bone carries in frame 10."
 
 
 def test_notes_things_and_self():
     """Touches of things and of the body itself are separate sentences."""
     clip = Clip([Touches((2, 0, 0.0, 1.0)), Touches((2, 0, 0.0, 1.0, 2))])
     assert notes_text(touching_of(clip, things=THINGS)) == (
-        "The skin touches itself in frame 10: “Belly” touches “Thigh”. “Thigh” touches “Ball” in frame 11."
+        "The skin touches itself in frame 10. There “Belly” touches “Thigh”. “Thigh” touches “Ball” in frame 11."
     )
     assert notes_text(touching_of(clip, itself=False, things=THINGS)) == "“Thigh” touches “Ball” in frame 11."
 
@@ -275,7 +275,7 @@ def test_touching_body_among_others(body):
         Clip(frames), range(10, 14), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
     )
     text = notes_text(touching)
-    assert "The skin touches itself in frame 10: “Belly” touches “Thigh”" in text
+    assert "The skin touches itself in frame 10. There “Belly” touches “Thigh”" in text
     for frame, name in zip((11, 12, 13), (*names, "“Bench”"), strict=True):
         assert f"“Belly” touches {name} in frame {frame}" in text
     # Of the gap to each that is kept only what is less is an overlap.
@@ -287,7 +287,7 @@ def test_notes_things_same_name():
     things = [("other things",)] * 3
     touch = Touches((0, 7, 0.0, 5.0, 1), (1, 8, 0.0, 4.0, 2), (2, 8, 0.0, 3.0, 3))
     assert (
-        notes_text(touching_of(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other things in frame 10."
+        notes_text(touching_of(Clip([touch]), things=things)) == "Other things touch “Belly” and “Thigh” in frame 10."
     )
 
 
@@ -354,7 +354,7 @@ def regions_text(touches, **shares) -> str:
 def test_notes_name_regions():
     """Skin of a region is named by it, with the bone that carries most of it; other skin by its bone, after the region."""
     text = regions_text([(0, 2, 0.0, 1.0)], belly=[0.9, 0.8, 0.2, 0.0, 0.0])
-    assert text == "The skin touches itself in frame 10: the belly (“Belly”) touches “Thigh”."
+    assert text == "The skin touches itself in frame 10. There the belly (“Belly”) touches “Thigh”."
 
 
 def test_notes_region_without_bone():
@@ -363,22 +363,24 @@ def test_notes_region_without_bone():
 
 
 def test_notes_region_touches_itself():
-    """A region that touches itself says so in its own number: one belly, two buttocks."""
+    """A region that touches itself says so, in the singular."""
     assert "the belly (“Belly”) touches itself." in regions_text([(0, 1, 0.0, 1.0)], belly=[1.0, 1.0, 0, 0, 0])
-    assert "the buttocks (“Belly”) touch themselves." in regions_text([(0, 1, 0.0, 1.0)], buttocks=[1.0, 1.0, 0, 0, 0])
+    assert "flesh of the buttocks (“Belly”) touches itself." in regions_text(
+        [(0, 1, 0.0, 1.0)], buttocks=[1.0, 1.0, 0, 0, 0]
+    )
 
 
 def test_notes_regions_largest_share():
     """Skin in two regions belongs to that with the larger share, and to none below a half."""
     shares = {"cheeks": [0.6, 0.4, 0, 0, 0], "jowls": [0.7, 0.4, 0, 0, 0]}
-    assert "the jowls (“Belly”) touch “Belly”." in regions_text([(0, 1, 0.0, 1.0)], **shares)
+    assert "flesh of the jowls (“Belly”) touches “Belly”." in regions_text([(0, 1, 0.0, 1.0)], **shares)
 
 
 def test_notes_region_touches_thing():
-    """Parts that touch an object are named by their region too, and a region in the plural takes the plural."""
+    """Parts that touch an object are named by their region too."""
     shares = {"buttocks": np.array([1.0, 1.0, 0, 0, 0])}
     clip = Clip([Touches((0, 0, 0.0, 1.0, 1))], names=("Body", "Bench"))
-    assert "The buttocks (“Belly”) touch “Bench” in frame 10." in notes_text(
+    assert "Flesh of the buttocks (“Belly”) touches “Bench” in frame 10." in notes_text(
         touching_of(clip, things=[("“Bench”", 0.0)], shares=shares)
     )
 

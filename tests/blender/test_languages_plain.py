@@ -224,6 +224,30 @@ def test_message_dense():
     )
 
 
+CONTACTS = {
+    "The skin touches itself in {0}": "{0} で皮膚が自身に触れています",
+    "frames {0}": "フレーム {0} ",
+    "{0} touches {1} in {2}": "{2}で{0}が{1}に触れています",
+    "itself": "自身",
+    "the belly": "腹",
+}
+
+
+def test_message_sentences_apart():
+    """No place of a template takes a piece of the next sentence, and a list is translated part by part."""
+    found = templates.Messages("ja_JP", CONTACTS)
+    first, second = (
+        "The skin touches itself in frames 2 to 9.",
+        "“Arm” touches “Leg”, itself and the belly (“Hip”) in frames 3 to 4.",
+    )
+    told = found.translate(f"{first} {second}")
+    assert told == found.translate(first) + found.translate(second)
+    assert found.translate(second) == "フレーム 3～4 で「Arm」が「Leg」、自身、腹 (「Hip」)に触れています。"
+    assert "thin air and the belly" in found.translate(
+        second.replace("itself", "thin air")
+    )  # a list with an unknown part stays
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_messages_come_back(language):
     """Every translated template translates a message that is made from it, and what was put in is still there."""
