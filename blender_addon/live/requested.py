@@ -7,7 +7,8 @@ starts a simulation again with what is set now, and undo drops it before Blender
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import bpy
@@ -84,6 +85,22 @@ def resume() -> None:
             updates.wait_for(known[uid], updates.SETTING_DELAY)
         else:
             turns.state.drop(uid)
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Puts requests that an edit drops in here back into the queue, for what is set then; one whose object plays a bake by then ends."""
+    state = turns.state
+    before = dict(state.requests)
+    try:
+        yield
+    finally:
+        dropped = {uid: each for uid, each in before.items() if uid not in state.requests and each.error is None}
+        for obj in fleshes.all_objects() if dropped else ():
+            request = dropped.get(obj.session_uid)
+            if request is not None and not obj.thew.made.shows_bake:
+                state.requests[request.uid] = request
+                updates.wait_for(obj, updates.SETTING_DELAY)
 
 
 def cancel(request: Request) -> None:

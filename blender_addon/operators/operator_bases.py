@@ -15,7 +15,7 @@ from bpy.props import EnumProperty, FloatProperty
 
 from ..languages.contexts import own_context
 from ..languages.translations import report, show_status, translate
-from ..live import target, updates
+from ..live import requested, target, updates
 from ..live.registers import is_alive
 from ..live.work import running_steppers
 from ..logic import session_log
@@ -212,7 +212,8 @@ class QuickJob(Job):
         """Does the edit and reports it."""
         obj = target.target_mesh(context)
         try:
-            result = self.edit(context, obj)
+            with requested.kept():
+                result = self.edit(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
         finally:

@@ -335,6 +335,41 @@ def test_simulate_makes_room(press):
     tick()
 
 
+def test_simulate_outlasts_a_quick_edit(press):
+    """A button that edits the character at once, a refused one too, begins it again with what is set then."""
+    job = press()
+    run_until_simulating(press)
+    assert bpy.ops.thew.flesh_automatic() == {"FINISHED"}
+    assert job.hand() == {"PASS_THROUGH"} and part("live.turns").state.stepper is None
+    with pytest.raises(RuntimeError, match="no pin"):
+        bpy.ops.thew.pin_remove()
+    press.hold.release()
+    tick()
+    assert job.hand() == {"FINISHED"} and "moves from frame 1 to 20" in job.reported[-1][1]
+    shown = play(press.body, FRAMES)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_array_equal(play(press.body, FRAMES), shown)
+
+
+def test_simulate_ends_with_the_flesh(press):
+    """Flesh that is removed while it runs takes it along."""
+    job = press()
+    run_until_simulating(press)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert job.hand() == {"CANCELLED"} and "its object is gone" in job.reported[-1][1]
+
+
+def test_simulate_ends_when_a_bake_plays(press):
+    """A bake that the artist lets play while it runs goes on playing."""
+    assert bpy.ops.thew.bake() == {"FINISHED"} and bpy.ops.thew.show_live() == {"FINISHED"}
+    press.body.thew.tremble = 0.6
+    job = press()
+    run_until_simulating(press)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    tick()
+    assert job.hand() == {"CANCELLED"} and press.body.thew.made.shows_bake
+
+
 def test_simulate_in_edit_mode(press):
     """Edit mode of the mesh, entered while it runs, is refused or waited for, and nothing is lost."""
     job = press()
