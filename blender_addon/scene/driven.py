@@ -18,6 +18,8 @@ from .curve_prints import curve_print, strips_print
 
 #: Settings of an object that may be keyed: data path and default. A driver alone has no value before the frames are read.
 KEYABLE = {"influence": 1.0, "softness": 0.5, "field_weight": 1.0}
+#: Numbers of a field that rests, apart from zeros.
+RESTING = {"size": 1.0, "max_distance": np.inf, "max_radius": np.inf}
 #: Standard gravity, Blender's default: for gravity that a driver alone gives, and where no strip acts.
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -156,29 +158,44 @@ def field_numbers(field: bpy.types.FieldSettings) -> list[float]:
     return [field.strength, *kept, size, *drag, *falloffs, least[0], most[0], least[1], most[1]]
 
 
-def evaluated_row(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """Returns the row of an object that `depsgraph` has evaluated, float64[n]."""
-    scene = depsgraph.scene
-    settings, gravity = obj.evaluated_get(depsgraph).thew, depsgraph.scene_eval.gravity
-    objects, _ = acting(obj, scene)
-    row = np.empty(HEAD + len(objects) * (16 + len(NUMBERS)))
-    row[:HEAD] = settings.influence, settings.softness, settings.field_weight, *gravity
-    at = HEAD
-    for each in objects:
-        evaluated = each.evaluated_get(depsgraph)
-        row[at : at + 16] = np.array(evaluated.matrix_world, dtype=np.float64).ravel()
-        row[at + 16 : at + 16 + len(NUMBERS)] = field_numbers(evaluated.field)
-        if evaluated.hide_viewport:
-            row[[at + 16 + NUMBERS.index(name) for name in WEIGHTED]] = 0.0
-        at += 16 + len(NUMBERS)
-    return row
+class DriveReader:
+    """Reads the rows of an object, and what drives it at the first of them. A field that is made later waits for the next reading."""
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        self.obj = obj
+        self.fields: list[bpy.types.Object] | None = None
+        self.driven = Driven()
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+        """Returns the row that `depsgraph` has evaluated, float64[n]. A field that is gone since rests."""
+        if self.fields is None:
+            self.fields, _ = acting(self.obj, depsgraph.scene)
+            self.driven = read_driven(self.obj, depsgraph.scene)
+        settings, gravity = self.obj.evaluated_get(depsgraph).thew, depsgraph.scene_eval.gravity
+        rows = [field_row(each, depsgraph) for each in self.fields]
+        return np.concatenate([[settings.influence, settings.softness, settings.field_weight, *gravity], *rows])
+
+
+def field_row(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Returns the world matrix and the `NUMBERS` of a field that `depsgraph` has evaluated; where it is gone, of one that rests."""
+    try:
+        acts = has_field(obj)
+    except ReferenceError:  # it was deleted
+        acts = False
+    if not acts:
+        return np.concatenate([np.eye(4).ravel(), [RESTING.get(name, 0.0) for name in NUMBERS]])
+    evaluated = obj.evaluated_get(depsgraph)
+    numbers = np.array(field_numbers(evaluated.field))
+    if evaluated.hide_viewport:
+        numbers[[NUMBERS.index(name) for name in WEIGHTED]] = 0.0
+    return np.concatenate([np.array(evaluated.matrix_world, dtype=np.float64).ravel(), numbers])
 
 
 def differs(obj: bpy.types.Object, then: np.ndarray, driven: Driven, depsgraph: bpy.types.Depsgraph) -> bool:
     """Returns whether fields or keyed settings are not as they were read."""
     if not (driven.fields or driven.keyed):
         return False
-    now = evaluated_row(obj, depsgraph)
+    now = DriveReader(obj).read(depsgraph)
     if now.shape != then.shape:
         return True
     counted = np.zeros(len(now), dtype=bool)

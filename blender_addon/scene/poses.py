@@ -217,6 +217,7 @@ class PoseReader:
 
     def __init__(self, subject: Subject, bones: list[str], mesh_rest: np.ndarray):
         self.subject, self.names, self.mesh_rest = subject, bones, mesh_rest
+        self.drive = driven.DriveReader(subject.obj)
         place = {bone.name: i for i, bone in enumerate(own_pose_bones(subject.armature))}
         lost = next((name for name in bones if name not in place), None)
         if lost is not None:
@@ -233,7 +234,7 @@ class PoseReader:
         maps = bone_maps(world, bones, mesh, self.mesh_rest)
         obj = self.subject.obj
         controls, held = rig_controls.evaluated_controls(obj, depsgraph), pins.evaluated_pins(obj, depsgraph)
-        return Pose(maps, mesh, controls, raw, pins=held, drive=driven.evaluated_row(obj, depsgraph))
+        return Pose(maps, mesh, controls, raw, pins=held, drive=self.drive.read(depsgraph))
 
     def read_bones(
         self, depsgraph: bpy.types.Depsgraph, frame: int
@@ -338,10 +339,8 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     poses, things = yield from span(read(frames, meshes), 0.0, 0.9 if meshes else 1.0)
     if meshes and not (yield from span(poses_hold(read, poses, frames, scene.frame_current), 0.9, 1.0)):
         poses, things = yield from read(frames, [])
-    kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [
-        motion_of(each, scene, start, list(run), how, things.result(each.requests), lead) for each, how, run in kept
-    ]
+    kept = zip(readers, moving, zip(*poses, strict=True), (each.requests for each in wanted), strict=True)
+    return [motion_of(reader, scene, start, list(run), how, things.result(of), lead) for reader, how, run, of in kept]
 
 
 def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
@@ -365,7 +364,7 @@ def read_motion(
 
 
 def motion_of(
-    wanted: MotionRequest,
+    reader: PoseReader,
     scene: bpy.types.Scene,
     start: int,
     poses: list[Pose],
@@ -382,11 +381,10 @@ def motion_of(
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
-    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
-    end = animation.last_key(wanted.subject.armature, scene)
-    obj = wanted.subject.obj
-    pinned, moved_by = pins.fingerprint(obj), movers.fingerprint(obj, wanted.subject.armature)
-    others = before, held[lead:], pinned, moved_by, drive[lead:], driven.read_driven(obj, scene)
+    digest, marked = digest_of(maps, matrices), marked_cycle(reader.subject, scene)
+    obj, armature = reader.subject.obj, reader.subject.armature
+    end, pinned = animation.last_key(armature, scene), pins.fingerprint(obj)
+    others = before, held[lead:], pinned, movers.fingerprint(obj, armature), drive[lead:], reader.drive.driven
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, end, collided, *others)
 
 

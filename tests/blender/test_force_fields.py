@@ -8,7 +8,8 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import flesh_of, largest_difference, part, play, size_of
+from helpers import animate, flesh_of, largest_difference, part, play, size_of
+from ticking import tick, window_of
 
 FRAMES = range(1, 13)
 
@@ -184,3 +185,66 @@ def test_bake_and_shot_agree(still_character, tmp_path):
     assert [field.kind for field in shot.fields] == ["turbulence", "wind"]
     made = shot.simulate()
     np.testing.assert_array_equal(made.offsets(8), clip.offsets(8))
+
+
+def remove(field) -> None:
+    bpy.data.objects.remove(field)
+
+
+def stop(field) -> None:
+    field.field.type = "NONE"
+
+
+def hide(field) -> None:
+    field.hide_viewport = True
+
+
+def exclude(field) -> None:
+    field.field.apply_to_location = False
+
+
+def add(_field) -> None:
+    add_field("VORTEX", 3.0)
+
+
+def add_before(_field) -> None:
+    add_field("TURBULENCE", 3.0).name = "A"
+
+
+def bones(_field) -> None:
+    bpy.data.objects["Body"].modifiers["Armature"].object.pose.bones["Spine"].constraints.new("LIMIT_LOCATION")
+
+
+@pytest.mark.parametrize("change", [remove, stop, hide, exclude, add, add_before, bones])
+@pytest.mark.parametrize("asked", [False, True], ids=["update", "simulate"])
+def test_field_changes_while_poses_are_read(scene, monkeypatch, change, asked):
+    """Fields and constraints that come or go while the motion is read end with the bits of Simulate, and nothing is reported."""
+    for body, rig in window_of(monkeypatch):
+        field = add_field("WIND", 20.0, TO_X)
+        bpy.context.view_layer.objects.active = body
+        tick()
+        updates = part("live.updates")
+        monkeypatch.setattr(part("scene.poses"), "SLICE_TIME", 0.0)  # a frame in each slice, and a slice in each tick
+        monkeypatch.setattr(updates, "YOUNG_TIME", 0.0)
+        if asked:
+            part("live.requested").begin(body, scene)
+        else:
+            animate(rig, bend=-0.3)
+            bpy.context.view_layer.update()
+            body.thew.settling = 1.4
+        while updates.state.stepper is None or "frame" not in updates.state.stepper.status_text:
+            assert updates.tick() is not None
+        change(field)
+        bpy.context.view_layer.objects.active = body
+        bpy.context.view_layer.update()
+        updates.state.waiting.clear()  # the motion is read before the change has its turn
+        updates.state.overriding.clear()
+        tick()
+        assert not flesh_of(body).problem
+        updates.wait_for(body, 0.0)
+        tick()
+        live = np.array(play(body, FRAMES))
+        assert not flesh_of(body).problem and not part("live.turns").state.requests
+        part("live.session").register.forget(body)
+        assert bpy.ops.thew.simulate() == {"FINISHED"}
+        np.testing.assert_array_equal(play(body, FRAMES), live)
