@@ -8,7 +8,7 @@ from bpy.app.handlers import persistent
 
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event, Pose
-from ..rigs import anchors, rigging
+from ..rigs import anchors
 from ..saved import edit_callbacks, overrides, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import pins as saved_pins
@@ -36,9 +36,8 @@ from . import (
     target,
     turns,
     updates,
-    validity,
+    watched_edits,
 )  # fmt: skip
-from .build_settings import ContactSettings
 from .events import report_event
 from .session import register as fleshes
 
@@ -170,9 +169,9 @@ def after_update(scene, depsgraph):
         if obj.mode == "SCULPT":
             session.hide(obj, flesh)
         if not windows.is_headless() and session.is_live(obj):
-            follow_rigs(obj, flesh)
-            follow_things(obj, flesh, scene, depsgraph)
-            follow_pins(obj, flesh, scene, depsgraph)
+            watched_edits.follow_rigs(obj, flesh)
+            watched_edits.follow_things(obj, flesh, scene, depsgraph)
+            watched_edits.follow_pins(obj, flesh, scene, depsgraph)
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
@@ -186,44 +185,6 @@ def note_movers(objects) -> None:
             flesh.movers_touched = True
     if not windows.is_headless() and windows.is_playing():
         motion_edits.report_edited_movers(objects)
-
-
-def follow_rigs(obj, flesh) -> None:
-    """Follows force fields, and curves or drivers of rigs and settings, that may have been edited, or have moved controls."""
-    if flesh.motion is None:
-        return
-    if validity.controls_moved(obj, flesh):
-        updates.wait(obj)
-    if len(obj.thew.rigs) and not windows.is_playing():
-        rigging.follow_controls(obj)
-
-
-def follow_things(obj, flesh, scene, depsgraph) -> None:
-    """Reacts to objects that gained Collision physics, and to colliders that were moved."""
-    if windows.is_playing() or not obj.thew.use_contact or flesh.motion is None:
-        return  # playback checks each frame itself
-    if flesh.build_settings.contact != ContactSettings.from_object(obj, scene):
-        updates.wait(obj)
-    elif flesh.motion.colliders.each:
-        resting.follow_colliders(obj, flesh, scene, depsgraph)
-
-
-def follow_pins(obj, flesh, scene, depsgraph) -> None:
-    """Simulates again when a pin that nothing animates was edited by hand: reading the motion puts all that is keyed back to its keys.
-
-    While the artist poses the character this waits, or the pose would be lost.
-    """
-    if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned or flesh.condition.pose is Pose.OTHER:
-        return
-    if flesh.motion.pinned != scene_pins.fingerprint(obj):  # a target that is carried by a bone was moved, say
-        updates.wait(obj)
-        return
-    frame = scene.frame_current
-    if not flesh.clip_start <= frame <= flesh.clip_end:
-        return
-    if scene_pins.differ(obj, flesh.motion.pins[frame - flesh.motion.start], depsgraph, by_hand=True):
-        report_event(obj, flesh, Event.POSE_DIFFERS)
-        updates.wait(obj)
 
 
 @persistent

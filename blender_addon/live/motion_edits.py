@@ -59,6 +59,8 @@ def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> Non
         flesh = fleshes.known_state(obj)
         if flesh is None or flesh.clip is None or not session.is_live(obj):
             continue
-        if flesh.build_settings.live == groups.frames(obj, scene) or updates.has_failed(obj, scene, flesh):
+        frames = groups.frames(obj, scene)
+        if flesh.build_settings.live == frames or updates.has_failed(obj, scene, flesh):
             continue  # Blender reports a scene at each selection too: what failed is not tried at each
-        updates.wait(obj)
+        if turns.state.is_news(obj.session_uid, "frames", frames):
+            updates.wait(obj)

@@ -56,6 +56,7 @@ def look_where_shown(scene) -> None:
     if any(
         obj.session_uid in updates.state.passed_over and visibility.is_looked_at(obj) for obj in fleshes.objects(scene)
     ):
+        updates.state.seen -= updates.state.passed_over  # an update under way makes room for them
         updates.state.passed_over.clear()
         look_up(scene)
 

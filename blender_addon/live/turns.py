@@ -73,6 +73,24 @@ class UpdateQueue:
     #: Object session id -> the part of its motion that was displayed last.
     displayed_parts: dict[int, object] = field(default_factory=dict)
 
+    #: Object session id -> what an update was scheduled for, of edits that Blender reports again and again.
+    followed: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def is_news(self, uid: int, what: str, value: Any) -> bool:
+        """Returns whether no update was scheduled for this value of `what` yet: each of Blender's updates shows an edit again, until the
+        flesh is simulated with it.
+        """
+        known = self.followed.setdefault(uid, {})
+        news = what not in known or known[what] != value
+        known[what] = value
+        return news
+
+    def close(self) -> None:
+        """Ends what is under way."""
+        if self.stepper is not None:
+            self.stepper.close()
+        self.stepper = self.updated_object = self.request = None
+
     def take_due(self, now: float) -> set[int]:
         """Returns the session ids of the objects whose time has come, which override nothing any more."""
         due = {uid for uid, when in self.waiting.items() if when <= now}
@@ -84,6 +102,12 @@ class UpdateQueue:
         """Takes an object from the queue, by its session id, with what the artist asked for."""
         for each in (self.waiting, self.overriding, self.requests):
             each.pop(uid, None)
+
+    def pass_turn(self, uid: int) -> None:
+        """Notes that an object had its turn and had nothing to do: until its next edit no update makes room for it."""
+        self.seen.add(uid)
+        if self.edited == uid:
+            self.edited = 0
 
     def fail(self, error: BaseException) -> None:
         """Drops what is under way after an unforeseen error, which the operator of a request reports."""

@@ -275,34 +275,40 @@ def start_next() -> bool:
     waiting = turns.in_order(obj for obj in every if obj.session_uid in due)
     for uid in due - {obj.session_uid for obj in waiting}:
         state.drop(uid)  # deleted meanwhile, or of another scene
-    for obj in waiting:
+    for obj in sorted(waiting, key=visibility.is_looked_at):  # the others have nothing to do, and leave the queue
         del state.waiting[obj.session_uid]
-        if (asked := state.requests.get(obj.session_uid)) is not None:
-            if asked.take_turn(obj, scene, start):
-                return True
-            continue
-        if not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
-            continue
-        if not visibility.is_looked_at(obj):
-            state.passed_over.add(obj.session_uid)  # it is brought up to date once somebody looks
-            continue
-        if is_keyframed(obj):
-            state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
-            state.pictured, state.begun, state.place = True, perf_counter(), turns.place_in_view(scene)
+        if take_turn(obj, scene):
             return True
-        flesh = fleshes.state_of(obj)
-        try:
-            if not validity.is_outdated(obj, scene, flesh):
-                recover(obj, scene, flesh)
-                show_finished(obj, scene)
-                continue
-            if windows.is_playing() and validity.is_behind(obj, scene, flesh):
-                state.read_in_playback.add(obj.session_uid)
-            start(obj, scene, jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
-            return True
-        except EXPECTED_ERRORS as error:
-            jobs.fail(obj, flesh, error)
+        state.pass_turn(obj.session_uid)
     return False
+
+
+def take_turn(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+    """Begins the update of an object whose turn it is; returns whether there was one to begin."""
+    if (asked := state.requests.get(obj.session_uid)) is not None:
+        return asked.take_turn(obj, scene, start)
+    if not (keyframed.is_shown(obj) if obj.thew.made.keyframed else session.is_shown(obj)):
+        return False
+    if not visibility.is_looked_at(obj):
+        state.passed_over.add(obj.session_uid)  # it is brought up to date once somebody looks
+        return False
+    if obj.thew.made.keyframed:
+        state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
+        state.pictured, state.begun, state.place = True, perf_counter(), turns.place_in_view(scene)
+        return True
+    flesh = fleshes.state_of(obj)
+    try:
+        if not validity.is_outdated(obj, scene, flesh):
+            recover(obj, scene, flesh)
+            show_finished(obj, scene)
+            return False
+        if windows.is_playing() and validity.is_behind(obj, scene, flesh):
+            state.read_in_playback.add(obj.session_uid)
+        start(obj, scene, jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
+    except EXPECTED_ERRORS as error:
+        jobs.fail(obj, flesh, error)
+        return False
+    return True
 
 
 def start(obj: bpy.types.Object, scene: bpy.types.Scene, task: Task, request: Any = None) -> None:
@@ -311,11 +317,6 @@ def start(obj: bpy.types.Object, scene: bpy.types.Scene, task: Task, request: An
     state.pictured, state.begun, state.request = False, perf_counter(), request
     state.place = turns.place_in_view(scene)
     fleshes.state_of(obj).viewed = turns.frame_in_view(obj, scene)
-
-
-def is_keyframed(obj: bpy.types.Object) -> bool:
-    """Returns whether the object waits for a build of keyframed flesh."""
-    return obj.thew.made.keyframed
 
 
 def show_arriving() -> bool:
@@ -367,7 +368,7 @@ def finish_update() -> None:
         return
     if not isinstance(stepper.error, EXPECTED_ERRORS):
         traceback.print_exception(stepper.error)
-    if not is_keyframed(obj):
+    if not obj.thew.made.keyframed:
         flesh, scene = fleshes.state_of(obj), bpy.context.scene
         give_up(obj, scene, flesh, stepper.error)
         if keeps_last(flesh) and session.is_shown(obj):  # frames of the motion that failed may be in view
@@ -380,18 +381,15 @@ def drop_update(obj: bpy.types.Object) -> bool:
     state.drop(obj.session_uid)
     if state.updated_object != obj:
         return waited
-    state.stepper.close()
-    state.stepper = state.updated_object = state.request = None
+    state.close()
     return True
 
 
 def pause_updates() -> None:
     """Drops the update under way and those that wait, but not what the artist asked for: `requested.resume` puts that back."""
-    if state.stepper is not None:
-        state.stepper.close()
-        state.stepper = state.updated_object = state.request = None
-    state.waiting.clear()
-    state.overriding.clear()
+    state.close()
+    for each in (state.waiting, state.overriding, state.followed):
+        each.clear()
 
 
 def stop_update() -> None:

@@ -582,3 +582,37 @@ def test_ready_frames_marked(tuned, in_window, scene, addon):
     assert not marks.spans(body) and not marks.spans(None)
     (overlay,) = marks.OVERLAYS
     assert overlay.space is bpy.types.SpaceDopeSheetEditor and overlay.handle is None, "no window, no drawing"
+
+
+@pytest.mark.parametrize("first", ["A", "B"])
+def test_wind_with_a_hidden_character(tuned, in_window, scene, monkeypatch, first):
+    """An edit that a hidden character feels too is simulated once for the one in view, however often Blender redraws."""
+    characters = dict(zip("AB", tuned("A", "B"), strict=True))
+    hidden, seen = characters[first][0], characters["B" if first == "A" else "A"][0]
+    in_window()
+    hidden.hide_set(True)
+    characters[first][1].hide_set(True)
+    activate(seen)
+    bpy.ops.object.effector_add(type="WIND")
+    wind = bpy.context.object
+    tick()
+    names = updated_names(monkeypatch)
+    wind.field.strength = 60.0
+    updates, playback = part("live.updates"), part("live.playback")
+    for turn in range(600):
+        bpy.context.view_layer.update()  # each shows the new strength again
+        if turn % 7 == 0:
+            playback.look_up(scene)
+        if updates.tick() is None:
+            break
+        if updates.state.stepper is not None and updates.state.stepper.waiting:
+            updates.state.stepper._thread.join(0.1)
+    assert names == [seen.name] and updates.state.stepper is None
+    live = shapes(seen)
+    activate(seen)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_array_equal(shapes(seen), live)
+    hidden.hide_set(False)
+    bpy.context.view_layer.update()
+    tick()
+    assert names == [seen.name, hidden.name]
