@@ -9,7 +9,7 @@ import numpy as np
 from ..live import jobs, session
 from ..live.flesh import Flesh
 from ..live.session import register
-from ..logic.spaces import diagonal
+from ..logic.spaces import MetricSpace, diagonal
 from ..scene import reading
 from . import measuring
 from .target import SkinMotion, Source
@@ -27,7 +27,9 @@ def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frame
             jobs.note(obj, known)
 
     matrix = flesh.bind_pose.mesh_matrix
-    skin = SkinMotion(flesh.motion, flesh.character.bones, flesh.character.weights, flesh.place.metres_per_unit, matrix)
+    skin = SkinMotion(
+        flesh.motion, flesh.character.bones, flesh.character.weights, flesh.motion_place.metres_per_unit, matrix
+    )
     return Source(
         obj, subject, scene, view_layer, frames, diagonal(flesh.character.rest),
         lambda i: flesh.offsets(frames[i]),
@@ -38,9 +40,12 @@ def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frame
     )  # fmt: skip
 
 
-def metres_per_unit(flesh: Flesh, matrix: np.ndarray) -> float:
-    """Returns the length in metres of the character of a unit of an object's space, along its longest axis; `matrix`: its world."""
-    return float(flesh.place.metres_per_unit * np.linalg.norm(matrix[:3, :3], ord=2))
+def metres_per_unit(flesh: Flesh, matrix: np.ndarray, place: MetricSpace | None = None) -> float:
+    """Returns the length in metres of the character of a unit of an object's space, along its longest axis.
+
+    `matrix`: the object's in the world; `place`: that of the metres there (None: the body's at rest).
+    """
+    return float((place or flesh.place).metres_per_unit * np.linalg.norm(matrix[:3, :3], ord=2))
 
 
 def show_again(obj: bpy.types.Object, scene: bpy.types.Scene) -> None:

@@ -81,5 +81,5 @@ def metres_of(obj: bpy.types.Object, body: bpy.types.Object, scene: bpy.types.Sc
     """Returns the length in metres of the character of a unit of an object's space; without flesh, in those of the scene."""
     flesh, matrix = register.known_state(body), np.array(obj.matrix_world, dtype=np.float64)
     if flesh is not None and getattr(flesh, "place", None) is not None:
-        return metres_per_unit(flesh, matrix)
+        return metres_per_unit(flesh, matrix, flesh.place_at(np.array(body.matrix_world, dtype=np.float64)))
     return units.metres_per_unit(scene) * float(np.linalg.norm(matrix[:3, :3], ord=2))

@@ -71,7 +71,7 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
         return measure_rider(found, scene, view_layer, frames, offset, active)
 
     size = diagonal(basis_positions(obj.data))
-    metres = metres_per_unit(flesh, np.array(obj.matrix_world, dtype=np.float64))
+    metres = metres_per_unit(flesh, np.array(obj.matrix_world, dtype=np.float64), flesh.motion_place)
     return Source(obj, found, scene, view_layer, frames, size, offset, differences, lambda: accept(obj), metres)
 
 

@@ -43,7 +43,7 @@ class SkinDrag:
             )
         if not flesh.modal:
             raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")
-        self.stand, self.unit = stand, flesh.place.metres_per_unit
+        self.stand = stand
         self.clock, self.held = StepClock(), -1  # the vertex under the mouse
         self._before = session.visible_offsets(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
@@ -66,8 +66,8 @@ class SkinDrag:
         self._look()
 
     def metres(self, offsets: np.ndarray) -> np.ndarray:
-        """Converts offsets in object space to metres, world axes, [..., 3]."""
-        return np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T * self.unit
+        """Converts offsets in object space to metres, [..., 3]."""
+        return self.stand.place.vectors(np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T)
 
     # display
 
@@ -106,7 +106,7 @@ class SkinDrag:
 
     def drag_to(self, target: np.ndarray) -> None:
         """Sets the target of the dragged vertex, Blender's world."""
-        self._targets[self.held] = self.stand.flesh.place.points(np.asarray(target, dtype=np.float64))
+        self._targets[self.held] = self.stand.place.points(np.asarray(target, dtype=np.float64))
 
     def target(self) -> np.ndarray:
         """Returns the target of the dragged vertex, Blender's world."""
@@ -164,5 +164,7 @@ class SkinDrag:
     def status_line(self) -> str:
         """Returns the text of the status bar."""
         distance = self.remaining_distance()
-        text = length(distance / self.unit) if distance > TARGET_TOLERANCE * self.stand.size else ""
+        text = (
+            length(distance / self.stand.place.metres_per_unit) if distance > TARGET_TOLERANCE * self.stand.size else ""
+        )
         return status_line(self.drag, self.held >= 0, text)

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..live import driving
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import core
@@ -37,16 +38,16 @@ def follow(
     check_method(flesh)
     thew, motion = core(), flesh.motion
     maps = motion.maps[:-1] if len(motion.maps) > 1 else motion.maps
-    poses = flesh.place.maps(maps)
+    place = flesh.motion_place
+    poses = place.maps(maps, flesh.place)
     fps = scene.render.fps / scene.render.fps_base
+    settings = flesh.build_settings.simulation.replace(gravity=driving.gravity_at(flesh, place))
     numbers = [flesh.character.bones.index(name) for name in names]
     try:
-        followed = thew.follow_bones(
-            flesh.body, poses, fps, numbers, firmness, limit, settings=flesh.build_settings.simulation
-        )
+        followed = thew.follow_bones(flesh.body, poses, fps, numbers, firmness, limit, settings=settings)
     except thew.ThewError as error:
         raise Refusal(sentence(str(error))) from error
-    changes = _world_turns(flesh, followed @ np.linalg.inv(poses))
+    changes = place.world_maps(followed @ np.linalg.inv(poses))
     # Bones that carry no flesh go with the one above by themselves.
     below, bones = _below(armature, names), flesh.character.bones
     moved = [name for name in _depth_first(armature) if name in below and name in bones]
@@ -86,14 +87,6 @@ def _depth_first(armature: bpy.types.Object) -> list[str]:
     """Returns the names of all bones, each after the one above."""
     tops = [bone for bone in armature.data.bones if bone.parent is None]
     return [bone.name for top in tops for bone in (top, *top.children_recursive)]
-
-
-def _world_turns(flesh: Any, changes: np.ndarray) -> np.ndarray:
-    """Returns maps of the body's metres as maps of Blender's world, [f, b, 4, 4] both."""
-    place, world = flesh.place, changes.copy()
-    moved = changes[..., :3, 3] / place.metres_per_unit + place.origin
-    world[..., :3, 3] = moved - changes[..., :3, :3] @ place.origin
-    return world
 
 
 def _key(scene: bpy.types.Scene, armature: bpy.types.Object, start: int, changes: dict[str, np.ndarray]) -> None:

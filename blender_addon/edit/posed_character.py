@@ -13,7 +13,7 @@ from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
-from ..logic.spaces import transform
+from ..logic.spaces import MetricSpace, transform
 from ..saved.units import length
 from ..scene import poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
@@ -37,14 +37,19 @@ class PosedCharacter:
     rest: Picker  # skin at rest, metres
 
     @property
+    def place(self) -> MetricSpace:
+        """The place of the body's metres in its present pose, with the scale and mirror of the mesh."""
+        return self.flesh.place_at(self.mesh)
+
+    @property
     def pose(self) -> np.ndarray:
         """The maps T_b in metres [b, 4, 4]."""
-        return self.flesh.place.maps(self.maps)
+        return self.place.maps(self.maps, self.flesh.place)
 
     @property
     def space(self) -> np.ndarray:
         """The map from metres to the mesh's object space, [4, 4]."""
-        return self.flesh.place.to_object(self.mesh)
+        return self.place.to_object(self.mesh)
 
     @property
     def size(self) -> float:
@@ -61,7 +66,7 @@ class PosedCharacter:
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
         hit = self.displayed.nearest(point)
-        if hit.distance * self.flesh.place.metres_per_unit > MAX_SKIN_DISTANCE * self.size:
+        if hit.distance * self.place.metres_per_unit > MAX_SKIN_DISTANCE * self.size:
             raise Refusal(
                 f"The location lies {length(hit.distance)} away from the skin of {describe(self.obj)}: drop it on the "
                 "body"
@@ -90,10 +95,10 @@ class PosedCharacter:
 
     def world(self, metres: np.ndarray) -> np.ndarray:
         """Converts posed points in metres [..., 3] to Blender's world."""
-        return self.flesh.place.world(metres)
+        return self.place.world(metres)
 
     def show(self, offsets: np.ndarray) -> None:
-        """Displays the skin with offsets in metres [n, 3], world axes."""
+        """Displays the skin with offsets in metres [n, 3], along their axes."""
         shown = (offsets @ self.space[:3, :3].T).astype(np.float32)
         session.write(self.obj, self.flesh, shown, bpy.context.scene)
 
@@ -112,7 +117,7 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     return PosedCharacter(
         obj, flesh, pose.maps, mesh, pose.controls,
         Picker(transform(mesh, seen), triangles),
-        flesh.place.points(transform(mesh, skin)),
+        flesh.place_at(mesh).points(transform(mesh, skin)),
         Picker(np.asarray(flesh.surface.vertices), triangles),
     )  # fmt: skip
 

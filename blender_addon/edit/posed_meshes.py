@@ -86,7 +86,7 @@ def check_distance(stand: PosedCharacter, posed: PosedMesh) -> None:
         0.5 * (each.vertices.min(axis=0) + each.vertices.max(axis=0)) for each in (stand.displayed, posed.surface)
     ]
     away = float(np.linalg.norm(middles[1] - middles[0]))
-    if away * stand.flesh.place.metres_per_unit > MAX_DISTANCE * stand.size:
+    if away * stand.place.metres_per_unit > MAX_DISTANCE * stand.size:
         raise Refusal(
             f"{describe(posed.obj)} is {length(away)} away from {describe(stand.obj)}: move it beside the character, at its size"
         )
@@ -123,7 +123,7 @@ class PoseEdit:
 
         Returns the root mean square of what is left, metres.
         """
-        stand, targets = self.stand, self.stand.flesh.place.points(places)
+        stand, targets = self.stand, self.stand.place.points(places)
         rest, weights = stand.rest.vertices[vertices], np.asarray(stand.flesh.character.weights)[vertices]
         former = np.full((len(vertices), 3), np.inf)
         for _ in range(POSE_FITS):
@@ -140,9 +140,9 @@ class PoseEdit:
         Few clicked features leave turns of bones open, and are a little off. So turns cost, and after the features nearest points of the
         surface are met, across it. The best pose on the way stays. Returns the root mean square of what is left, metres.
         """
-        stand, place = self.stand, self.stand.flesh.place
+        stand, place = self.stand, self.stand.place
         rest, weights, targets = stand.rest.vertices, np.asarray(stand.flesh.character.weights), place.points(places)
-        surface = Picker(place.points(posed.surface.vertices), posed.surface.triangles)
+        surface = Picker(place.points(posed.surface.vertices), place.faces(posed.surface.triangles))
         native = core().Surface(surface.vertices, surface.triangles.astype(np.int32))
         chosen, clicked = features.choose_features(rest, weights), np.tile(np.eye(3), (len(vertices), 1, 1))
         self.turn(vertices, targets, clicked, FIRST_COST)
@@ -191,7 +191,7 @@ class PoseEdit:
         left = float(np.sqrt(((self.shown()[vertices] - targets) ** 2).sum(axis=1).mean()))
         if left > MAX_MISS * self.stand.size:
             raise Refusal(
-                f"The features of {describe(self.stand.obj)} stay {length(left / self.stand.flesh.place.metres_per_unit)} away from "
+                f"The features of {describe(self.stand.obj)} stay {length(left / self.stand.place.metres_per_unit)} away from "
                 "theirs in the best pose: compare the pairs, and the size of both meshes"
             )
         return left
@@ -199,8 +199,8 @@ class PoseEdit:
     def show(self, pose: np.ndarray) -> None:
         """Sets the maps T_b [b, 4, 4] in metres on the armature, and reads the character again."""
         stand, armature = self.stand, self.armature
-        names, place = stand.flesh.character.bones, stand.flesh.place
-        maps = world_maps(pose, place)
+        names = stand.flesh.character.bones
+        maps = stand.place.world_maps(pose, stand.flesh.place)
         rests = np.array([armature.data.bones[name].matrix_local for name in names], dtype=np.float64)
         world = np.array(armature.matrix_world, dtype=np.float64)
         wanted = posing.bone_poses(maps, world, stand.mesh, stand.flesh.bind_pose.mesh_matrix, rests)
@@ -218,7 +218,7 @@ class PoseEdit:
         miss = np.linalg.norm(np.einsum("bij,bej->bei", moved[:, :3, :3], ends) + moved[:, None, :3, 3], axis=2).max(
             axis=1
         )
-        off = miss * self.stand.flesh.place.metres_per_unit > MAX_POSE_MISS * self.stand.size
+        off = miss * self.stand.place.metres_per_unit > MAX_POSE_MISS * self.stand.size
         if off.any():
             parents = np.asarray(skeleton.parents)
             first = int(np.flatnonzero(off & ~np.where(parents >= 0, off[parents], False))[0])  # bones below it follow
@@ -226,13 +226,6 @@ class PoseEdit:
                 f"Something else poses the bone “{skeleton.names[first]}” of {describe(self.armature)}, such as a constraint or a "
                 "driver, so that it does not take the pose: mute that first"
             )
-
-
-def world_maps(pose: np.ndarray, place) -> np.ndarray:
-    """Returns maps of the metres [b, 4, 4] as maps of Blender's world: the inverse of `MetricSpace.maps`."""
-    maps = np.array(pose, dtype=np.float64)
-    maps[:, :3, 3] = maps[:, :3, 3] / place.metres_per_unit + place.origin - maps[:, :3, :3] @ place.origin
-    return maps
 
 
 def displayed_at_rest(stand: PosedCharacter, resting: RestingFlesh) -> np.ndarray:
@@ -246,7 +239,7 @@ def displayed_at_rest(stand: PosedCharacter, resting: RestingFlesh) -> np.ndarra
 def fit(stand: PosedCharacter, posed: PosedMesh, steps: int, select: np.ndarray | None, view_layer) -> Any:
     """Returns the native rig that brings the resting flesh, as it is shown at the present pose, to a posed mesh."""
     resting = sculpting.resting_flesh(stand, view_layer)
-    place = stand.flesh.place
+    place = stand.place
     shown, wanted = displayed_at_rest(stand, resting), place.points(posed.surface.vertices)
     beside = shown - resting.positions
     if posed.same:
@@ -255,5 +248,5 @@ def fit(stand: PosedCharacter, posed: PosedMesh, steps: int, select: np.ndarray 
     triangles = stand.displayed.triangles
     _, _, faces = core().Surface(shown, triangles.astype(np.int32)).closest_point(wanted)
     moved = wanted - beside[triangles[faces]].mean(axis=1)
-    target = core().Surface(moved, posed.surface.triangles.astype(np.int32))
+    target = core().Surface(moved, place.faces(posed.surface.triangles.astype(np.int32)))
     return sculpting.fit_target(stand, resting, target, posed.obj.name, steps, select)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import rig_actions
+from ..live import driving, rig_actions
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
@@ -63,7 +63,7 @@ class SkinPull:
             flesh.body,
             self.native,
             stand.pose,
-            gravity=flesh.build_settings.simulation.gravity,
+            gravity=driving.gravity_at(flesh, stand.place),
             method=flesh.build_settings.static_method,
             rest_forces=rig_actions.forces(flesh, obj, self.controls, without=index),
         )
@@ -95,7 +95,7 @@ class SkinPull:
 
         `evaluations`: their maximum number, for an intermediate step. `arrived` then tells whether a further step would change anything.
         """
-        place, rig = self.stand.flesh.place, self.rig
+        place, rig = self.stand.place, self.rig
         targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
         preferred, weights, bounds = self.fit_options(rig)
         found = self.fit.fit(
@@ -117,14 +117,14 @@ class SkinPull:
 
     def outcome_text(self, points: list[PulledPoint]) -> str:
         """Returns how near the points came, in words."""
-        place = self.stand.flesh.place
+        place = self.stand.place
         wanted = np.array([place.points(np.asarray(target)) for _, target in points])
         vertices = [vertex for vertex, _ in points]
         left = np.linalg.norm(self.fitted_skin[vertices] - wanted, axis=1)
         way = float(np.linalg.norm(self.began[vertices] - wanted))
         reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
         if reached >= MIN_REACHED_SHARE:
-            return f"its points miss their targets by {length(left.max() / self.unit)} at most"
+            return f"its points miss their targets by {length(left.max() / place.metres_per_unit)} at most"
         return f"it reaches {pushers.percent(reached)} of the way: {self.obstacle_text(points)}"
 
     def obstacle_text(self, points: list[PulledPoint]) -> str:

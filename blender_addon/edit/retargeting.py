@@ -98,13 +98,15 @@ class CharacterLink:
     def ghost(self, depsgraph) -> np.ndarray:
         """Returns the edges of the source's skin where the map puts them on the target as it is posed, [e, 2, 3], Blender's world."""
         flesh, places = self.there.flesh, np.asarray(self.native.places)
-        maps = np.asarray(flesh.place.maps(current_pose(self.there.obj, flesh, depsgraph).maps))
+        pose = current_pose(self.there.obj, flesh, depsgraph)
+        place = flesh.place_at(pose.mesh)
+        maps = place.maps(pose.maps, flesh.place)
         _, _, nearest = flesh.surface.closest_point(places)
         weights = flesh.character.weights[flesh.character.triangles[nearest]].mean(axis=1)
         moved = np.einsum("vb,bij,vj->vi", weights, maps[:, :3, :3], places) + weights @ maps[:, :3, 3]
         triangles = np.asarray(self.here.flesh.surface.triangles)
         edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
-        return np.asarray(flesh.place.world(moved))[np.unique(edges, axis=0)]
+        return place.world(moved)[np.unique(edges, axis=0)]
 
     @cached_property
     def distances(self) -> np.ndarray:

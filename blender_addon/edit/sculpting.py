@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..live import rig_actions
+from ..live import driving, rig_actions
 from ..logic import sculpted_rigs
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -39,7 +39,7 @@ class Shape:
     """A wanted shape of the skin at the present pose."""
 
     name: str
-    offsets: np.ndarray  # [n, 3] from the skin as it is, metres, world axes
+    offsets: np.ndarray  # [n, 3] from the skin as it is, metres
 
 
 def shape_of_key(stand: PosedCharacter, name: str) -> Shape:
@@ -61,7 +61,7 @@ def shape_of_key(stand: PosedCharacter, name: str) -> Shape:
         skin_linearly(flesh.character.weights, stand.maps, transform(rest, points), still)
         for points in (flesh.character.rest, flesh.character.rest + shaped - basis)
     )
-    return Shape(key.name, (after - before) * flesh.place.metres_per_unit)
+    return Shape(key.name, stand.place.vectors(after - before))
 
 
 def shape_of_mesh(stand: PosedCharacter, sculpt: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> Shape:
@@ -75,7 +75,7 @@ def shape_of_mesh(stand: PosedCharacter, sculpt: bpy.types.Object, view_layer: b
         )
     if not np.isfinite(world).all():
         raise Refusal(f"{describe(sculpt)} has vertices that are not numbers: make it again")
-    return Shape(sculpt.name, (world - shown) * stand.flesh.place.metres_per_unit)
+    return Shape(sculpt.name, stand.place.vectors(world - shown))
 
 
 def selection(obj: bpy.types.Object, group: str, selected: bool) -> np.ndarray | None:
@@ -113,15 +113,15 @@ class RestingFlesh:
     method: str
 
 
-def statics(flesh) -> tuple[str, Any]:
+def statics(stand: PosedCharacter) -> tuple[str, Any]:
     """Returns the method and the gravity of the balance that a fit follows."""
-    settings = flesh.build_settings
-    return settings.method if settings.method in FITTED_METHODS else "warped", settings.simulation.gravity
+    flesh, method = stand.flesh, stand.flesh.build_settings.method
+    return method if method in FITTED_METHODS else "warped", driving.gravity_at(flesh, stand.place)
 
 
 def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
     """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
-    flesh, (method, gravity) = stand.flesh, statics(stand.flesh)
+    flesh, (method, gravity) = stand.flesh, statics(stand)
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
     others = rig_actions.forces(flesh, stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)

@@ -201,7 +201,9 @@ def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
         new.inverted_count, new.pin_gaps = 0, PinGaps()
     motion, new.spaces = new.motion, None
     if motion is not None:
-        new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
+        if made is Event.CLIP_KEPT and not new.group_key:  # the character may have another scale now
+            new.clip_place = new.motion_place
+        new.spaces, new.clip_start = (new.clip_place or new.motion_place).to_object(motion.matrices), motion.start
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)
     report_event(obj, flesh, made)

@@ -51,8 +51,8 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
             regions=built.character.ignored.regions(),
         )
     }
-    common = common or SharedData(built.place)
     if known := wanted_colliders(built, collided):
+        common = common or SharedData(built.motion_place)
         for request, read in known:
             if request not in common.core_colliders:
                 common.core_colliders[request] = collider(common.place, request, read)
@@ -82,7 +82,7 @@ def collider(place: MetricSpace, request: colliders.ColliderRequest, read: Colli
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
     vertices, motion = read.core_motion(place)
     try:
-        surface = core().Surface(vertices, read.triangles)
+        surface = core().Surface(vertices, place.faces(read.triangles))
         gap = request.thickness * place.metres_per_unit
         return core().Collider(surface, motion, friction=request.friction, thickness=gap)
     except core().ThewError as error:
@@ -121,9 +121,9 @@ def key(built: Any, collided: Colliders) -> bytes:
 def touchable_things(built: Any, place: MetricSpace | None = None) -> list[tuple[Thing, np.ndarray]]:
     """Returns the objects that the flesh collides with, in the core's order, each with the path of its middle, [f, 3].
 
-    Paths are in the metres of `place` (None: the body's).
+    Paths are in the metres of `place` (None: those of the motion).
     """
-    place = place or built.place
+    place = place or built.motion_place
     return [
         (Thing(each.name, request.thickness * place.metres_per_unit), each.path(place))
         for request, each in wanted_colliders(built, built.motion.colliders)
@@ -202,6 +202,6 @@ def touch_remarks(built: Any) -> list[str]:
     """Returns sentences on the contacts in the clip, lengths in scene units with two digits."""
 
     def length_text(metres: float) -> str:
-        return length(float(f"{metres / built.place.metres_per_unit:.2g}"))
+        return length(float(f"{metres / (built.clip_place or built.place).metres_per_unit:.2g}"))
 
     return contact_notes(built.touching, length_text)

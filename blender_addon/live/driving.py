@@ -53,23 +53,35 @@ def has_noise(new: Any, rows: np.ndarray) -> bool:
 def options(
     new: Any, rows: np.ndarray, place: MetricSpace | None = None, moves: np.ndarray | None = None, lead: int = 0
 ) -> dict[str, Any]:
-    """Returns the arguments of `thew.simulate` and `thew.Shot` for rows [f, n] in the metres of `place` (None: the body's).
+    """Returns the arguments of `thew.simulate` and `thew.Shot` for rows [f, n] in the metres of `place` (None: those of the motion).
 
     `moves` [f, 4, 4]: maps of the world that move the fields along; `lead`: number of rows before the range.
     """
     if not acts(new):
         return {}
-    found, settings, given = new.motion.driven, new.build_settings, {}
+    found, settings, given, place = new.motion.driven, new.build_settings, {}, place or new.motion_place
     if found.fields:
         weights = np.maximum(rows[:, driven.WEIGHT], 0.0) if "field_weight" in found.keyed else settings.field_weight
         moved = rows if moves is None else driven.moved_rows(rows, len(found.fields), moves)
         start = (new.motion.start - lead) / settings.fps
-        made = driven.core_fields(core().ForceField, found, moved, weights, place or new.place, start)
+        made = driven.core_fields(core().ForceField, found, moved, weights, place, start)
         given |= {"fields": made} if made else {}
     if "gravity" in found.keyed:
-        given["gravities"] = rows[:, driven.GRAVITY]
+        given["gravities"] = place.directions(rows[:, driven.GRAVITY])
     factors = stiffness(new, rows)
     return given if factors is None else {**given, "stiffness": factors}
+
+
+def settings_at(new: Any, place: MetricSpace) -> Any:
+    """Returns the thew.SimulationSettings of the body, with gravity along the axes of `place`."""
+    settings = new.build_settings.with_damping(new.body)
+    return settings.replace(gravity=gravity_at(new, place)) if place.mirrored else settings
+
+
+def gravity_at(new: Any, place: MetricSpace) -> tuple[float, float, float]:
+    """Returns gravity along the axes of `place`, m/s²."""
+    x, y, z = new.build_settings.simulation.gravity
+    return (-x, y, z) if place.mirrored else (x, y, z)
 
 
 def stiffness(new: Any, rows: np.ndarray) -> np.ndarray | None:

@@ -108,6 +108,15 @@ class BuildStages:
         """Returns a copy of the stages for an update to change."""
         return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
 
+    def place_at(self, mesh: np.ndarray) -> MetricSpace:
+        """Returns the place of the body's metres for world matrices of the mesh [..., 4, 4], with their scale and mirror."""
+        return self.place.carried(self.bind_pose.mesh_matrix, mesh)
+
+    @property
+    def motion_place(self) -> MetricSpace:
+        """Returns the place of the body's metres in the motion that was read."""
+        return self.place_at(self.motion.matrices)
+
     @property
     def open_cuts(self) -> tuple[Cut, ...]:
         """Returns the cuts noticed in the clip's frames that are neither restarts nor passed over."""
@@ -211,7 +220,7 @@ class Flesh(BuildStages):
         settings = self.build_settings
         key = hash_of(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
         if self._bare[0] != key:
-            balance, pose = self._balance[1], self.place.maps(maps)
+            balance, pose = self._balance[1], self.place_at(mesh).maps(maps, self.place)
             balance.set_pose(pose)
             # The pull of bones with a twist of their own is a load, and shown as one.
             pull = balance.twist_pull if settings.twists else None
@@ -234,7 +243,7 @@ class Flesh(BuildStages):
         if self.build_settings.method == JOINT_SHAPE_METHOD:
             shown = [self.body.shown(q, pose, elastic_joints=share).astype(np.float64) for share in (joints, 0.0)]
             return shown[0] - shown[1]
-        return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
+        return joints * (bare - self.place_at(mesh).points(self._skinned_world(maps, mesh)))
 
     def _folding(self) -> FoldShape | None:
         """Returns the object that parts folds of the skin in a pose set by hand; None where nothing does."""
@@ -292,18 +301,17 @@ class Flesh(BuildStages):
         """
         if self._preview[0] != self.modes_key:
             self._preview = (self.modes_key, modal.Preview.for_body(core(), self.modes, self.surface))
-        player = self._preview[1]
+        player, place = self._preview[1], self.clip_place if pose is None else self.place_at(pose[1])
         frequency = float(self.frequencies[number - 1])
         seconds = (frame - self.clip_start) / self.build_settings.fps
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowing_factor(frequency))
 
-        if pose is not None:
-            return self.held(
-                player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
-            )
-
         def vectors_at(index: int, **where) -> np.ndarray:
-            return player.deformer.offsets(amplitudes, self.place.maps(self.motion.maps[index]), **where)
+            maps = self.motion.maps[index] if pose is None else pose[0]
+            return player.deformer.offsets(amplitudes, place.maps(maps, self.place), **where)
+
+        if pose is not None:
+            return self.held(vectors_at(0, to=place.to_object(pose[1])))
 
         return self._between(frame, vectors_at)
 
@@ -319,13 +327,9 @@ class Flesh(BuildStages):
         return replace(pose, colliders=colliders.current_colliders(requests, depsgraph, frame)) if requests else pose
 
     def settled_at(
-        self,
-        maps: np.ndarray,
-        mesh: np.ndarray,
-        rigs: RigAction | None = None,
-        with_contact: bool = True,
+        self, maps: np.ndarray, mesh: np.ndarray, rigs: RigAction | None = None, with_contact: bool = True,
         collided: Colliders = NO_COLLIDERS,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
         `mesh` [4, 4]: the mesh's world matrix; `rigs`: see `rig_actions`; `with_contact`: solves contact, up to seconds where something
@@ -339,30 +343,26 @@ class Flesh(BuildStages):
         return self.held(rest.offsets), np.array(rest.amplitudes, dtype=np.float64)
 
     def _rest(
-        self,
-        maps: np.ndarray,
-        mesh: np.ndarray,
-        rigs: RigAction | None,
-        with_contact: bool = True,
+        self, maps: np.ndarray, mesh: np.ndarray, rigs: RigAction | None, with_contact: bool = True,
         collided: Colliders = NO_COLLIDERS,
-    ) -> RestShape:
-        build_settings = self.build_settings
+    ) -> RestShape:  # fmt: skip
+        build_settings, place = self.build_settings, self.place_at(mesh)
         modes = self.modes_key if build_settings.method == modal.METHOD else b""
         folds = None if with_contact else self._folding()
         touching = contact.key(self, collided) if with_contact else self._folds[0]
-        key = hash_of(self.body_key, build_settings.dynamics(), modes, touching)
+        key = hash_of(self.body_key, build_settings.dynamics(), modes, touching, place)
         known = self._resting.setdefault(with_contact, {})
         settled = known.pop(key, None)
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
-            extra |= contact.contact_arguments(self, collided) if with_contact else {}
-            settings = build_settings.with_damping(self.body)
+            extra |= contact.contact_arguments(self, collided, contact.SharedData(place)) if with_contact else {}
+            settings = driving.settings_at(self, place)
             settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
         # With moving colliders the results of two poses are kept, for subframes between them; else the last one.
         while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
-        return settled.solve(self.place.maps(maps), rigs, self.place.to_object(mesh))
+        return settled.solve(place.maps(maps, self.place), rigs, place.to_object(mesh))
 
     def settled_offsets(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""

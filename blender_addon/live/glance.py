@@ -51,7 +51,7 @@ def take(new: Any, plan: Any, viewed: float | None, pace: float, simulate: Calla
     rows, run_in = simulated_rows(index, new.build_settings.fps, pace, plan.cuts)
     part = slice(rows.start, rows.stop)
     clip = simulate(rows, plan.controls[part], run_in)
-    spaces = new.place.to_object(motion.matrices[part])
+    spaces = new.motion_place.to_object(motion.matrices[part])
     return Glance(new, clip, spaces, motion.start + rows.start, index + motion.start)
 
 

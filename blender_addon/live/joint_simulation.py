@@ -24,7 +24,7 @@ from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import read_controls, rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
-from ..scene.character import Character
+from ..scene.character import Character, world_matrix
 from . import (
     building,
     contact,
@@ -75,8 +75,11 @@ class Member:
         return describe(self.obj)
 
     @property
-    def metres_per_unit(self) -> float:
-        return self.build_settings.height / self.bind_pose.longest_side
+    def place(self) -> MetricSpace:
+        """Returns the place of its metres: its origin at rest, and the scale and mirror that it has in the motion, or now."""
+        rest = self.bind_pose.mesh_matrix
+        place = MetricSpace(rest[:3, 3], self.build_settings.height / self.bind_pose.longest_side)
+        return place.carried(rest, world_matrix(self.obj) if self.motion is None else self.motion.matrices)
 
 
 def build(
@@ -108,8 +111,8 @@ def build(
         read_mesh(member, scene, frames, trust)
         counted.append((member.flesh.touches, member.flesh.curve_edits))
         yield Progress(0.02 * k / len(members), "Reading the meshes")  # the window stays responsive between two of them
-    check_scales(mine, members)
     anew = yield from span(read_poses(members, scene, view_layer, frames), 0.02, 0.15)
+    check_scales(mine, members)
     for k, member in enumerate(members):
         parts = member.character, member.bind_pose, member.build_settings, member.motion, member.rigs
         share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
@@ -151,13 +154,20 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
 
 
 def check_scales(mine: Member, members: list[Member]) -> None:
-    """Refuses objects whose metres per scene unit differ."""
-    own = mine.metres_per_unit
-    for other in members:
-        if abs(other.metres_per_unit / own - 1.0) > SCALE_TOLERANCE:
-            height = own * other.bind_pose.longest_side
+    """Refuses objects whose metres per scene unit differ, and mirror images beside others."""
+    place = mine.place
+    own = place.metres_per_unit
+    for other, there in ((member, member.place) for member in members):
+        if there.mirrored != place.mirrored:
+            mirrored, upright = (other, mine) if there.mirrored else (mine, other)
             raise Refusal(
-                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} "
+                f"{mirrored.name} was mirrored after its flesh was added, and {upright.name} was not: remove the flesh of "
+                f"{mirrored.name} and add it anew, or switch Other Flesh off"
+            )
+        if abs(there.metres_per_unit / own - 1.0) > SCALE_TOLERANCE:
+            height = other.build_settings.height * own / there.metres_per_unit
+            raise Refusal(
+                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {there.metres_per_unit:.3g} "
                 f"metres per unit of the scene. Set Real Size of {other.name} to {height:.4g} metres, or switch "
                 "Other Flesh off"
             )
@@ -170,8 +180,7 @@ def sorted_members(members: list[Member]) -> list[Member]:
 
 def common_place(members: list[Member]) -> MetricSpace:
     """Returns origin and scale of the metres of the common simulation."""
-    first = sorted_members(members)[0]
-    return MetricSpace(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
+    return sorted_members(members)[0].place
 
 
 def exported_place(subject: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..logic import cells, modal
 from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
+from . import driving
 
 #: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
 #: With more candidates the count can be too low, never too high.
@@ -32,8 +33,9 @@ def motion_inversions(built: Any, clip: Any) -> int:
         if counts[index] <= most:
             break
         if resting is None:
-            resting = core().Simulation(built.body, settings=settings.with_damping(built.body))
-        resting.reset(built.place.maps(built.motion.maps[index]))
+            place = built.motion_place
+            resting = core().Simulation(built.body, settings=driving.settings_at(built, place))
+        resting.reset(place.maps(built.motion.maps[index], built.place))
         most = max(most, int(counts[index]) - built.body.inverted_cells(resting.lattice_positions()))
     return most
 

@@ -25,7 +25,7 @@ def find(new: BuildStages) -> tuple[Cut, ...]:
             _found.clear()
         rest = place.points(transform(new.bind_pose.mesh_matrix, character.rest))
         skin = Carried.from_skin(character.bones, character.parents, rest, character.weights, float(new.surface.size))
-        _found[key] = find_cuts(place.maps(motion.maps), skin, new.build_settings.fps, motion.start)
+        _found[key] = find_cuts(new.motion_place.maps(motion.maps, place), skin, new.build_settings.fps, motion.start)
     return _found[key]
 
 

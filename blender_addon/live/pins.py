@@ -35,14 +35,14 @@ def acts(new: Any) -> bool:
 
 
 def tracks(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> tuple[list[Any], list[str]]:
-    """Returns the core's tracks for targets `rows` [f, p, 17] in the metres of `place` (None: the body's), and their pins' names.
+    """Returns the core's tracks for targets `rows` [f, p, 17] in the metres of `place` (None: those of the motion), and their pins' names.
 
     A vertex belongs to the first pin that has it. A pin whose vertices all belong to earlier ones keeps them, so that the core compares
     the targets. The points of one pin are thinned to independent ones.
     """
     if not acts(new):
         return [], []
-    thew, made, names, taken = core(), [], [], set()
+    thew, made, names, taken, place = core(), [], [], set(), place or new.motion_place
     size = float(np.linalg.norm(np.ptp(new.character.rest, axis=0)))
     for k, (name, _target, _bone, text, _values, problem, _place) in enumerate(new.motion.pinned):
         points = PinPoints.from_text(text)
@@ -55,7 +55,7 @@ def tracks(new: Any, rows: np.ndarray, place: MetricSpace | None = None) -> tupl
         taken.update(chosen)
         if not chosen:
             continue
-        at = (place or new.place).points(pins.places(rows[:, k], np.stack([local[v] for v in chosen])))
+        at = place.points(pins.places(rows[:, k], np.stack([local[v] for v in chosen])))
         made += [thew.PinTrack(v, at[:, i], rows[:, k, 16]) for i, v in enumerate(chosen)]
         names += [name] * len(chosen)
     return made, names
@@ -84,8 +84,8 @@ def gaps(new: Any, clip: Any, place: MetricSpace) -> PinGaps:
         still = motion.matrices[frame] @ np.linalg.inv(bind_pose)
         skin[frame] = skin_linearly(weights, motion.maps[frame], rest, still)
         if held[frame].any():
-            offsets[frame] = clip.offsets(frame)[vertices] / place.metres_per_unit
-    size = new.surface.size / new.place.metres_per_unit
+            offsets[frame] = place.world_vectors(clip.offsets(frame)[vertices])
+    size = new.surface.size / place.metres_per_unit
     reach = settings.simulation.max_offset
     reach = np.inf if reach is None else reach * size
     swing = np.linalg.norm(offsets, axis=-1)

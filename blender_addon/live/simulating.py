@@ -28,7 +28,7 @@ from .simulation_plan import SimulationPlan
 
 def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips | None = None) -> Task:
     """Simulates the clip, pushed by the rigs at their controls; returns the event. `kept_clips`: clips from the disk cache."""
-    thew, build_settings, motion = core(), new.build_settings, new.motion
+    thew, build_settings, motion, place = core(), new.build_settings, new.motion, new.motion_place
     kept = Event.CLIP_KEPT if can_stay(flesh, new) else Event.BODY_MADE
     if not (
         read_controls.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new) and pins.were_read(new)
@@ -50,10 +50,10 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
 
         def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-            return contact.clip_contacts(new, new.clip), pins.gaps(new, new.clip, new.place)
+            return contact.clip_contacts(new, new.clip), pins.gaps(new, new.clip, place)
 
         new.touching, new.pin_gaps = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
-        new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
+        new.clip_place, new.clip_key, new.group_key, new.beginning = place, clip_key, b"", plan.beginning
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
         return kept
@@ -69,12 +69,12 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         examined = (
             contact.clip_contacts(new, clip),
             limits.motion_inversions(new, clip),
-            pins.gaps(new, clip, new.place),
+            pins.gaps(new, clip, place),
         )
         return clip, *examined
 
     def simulate_clip(progress):
-        maps, begun = new.place.maps(motion.maps), plan.beginning
+        maps, begun = place.maps(motion.maps, new.place), plan.beginning
         rounds = loop_rounds(new, plan, flesh.loop_decay)
         looped = rounds.expected * begun.period if rounds else 0
         share = looped / (looped + len(maps)) if plan.continues else 1.0  # of the loop, beside what follows it
@@ -98,7 +98,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
             )
         return display_clip(clip, plan, later)
 
-    spaces, glimpse = new.place.to_object(motion.matrices), None
+    spaces, glimpse = place.to_object(motion.matrices), None
     viewed, flesh.viewed = flesh.viewed, None
 
     def look_ahead(progress):
@@ -112,7 +112,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
             part = slice(rows.start, rows.stop)
             held = pins.options(new, motion.pins[part])
             held |= driving.options(new, motion.drive[part], lead=-rows.start)
-            poses, collided = new.place.maps(motion.maps[part]), motion.colliders.at_poses(np.array(rows))
+            poses, collided = place.maps(motion.maps[part], new.place), motion.colliders.at_poses(np.array(rows))
             return thew.simulate(
                 **arguments(new, plan, poses, controls, collided, preroll=preroll, **held), progress=report
             )
@@ -129,7 +129,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         new.clip, new.touching, new.inverted_count, new.pin_gaps = yield Work(progress_words.text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
-    new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
+    new.clip_place, new.clip_key, new.group_key, new.beginning = place, clip_key, b"", plan.beginning
     return Event.CLIP_MADE
 
 
@@ -219,7 +219,7 @@ def arguments(
         "body": new.body,
         "poses": poses,
         "fps": build_settings.fps,
-        "settings": build_settings.with_damping(new.body),
+        "settings": driving.settings_at(new, new.motion_place if common is None else common.place),
         **extra,
         **contact.contact_arguments(new, collided, common),
         **pushed,

@@ -51,21 +51,20 @@ class SimulationPlan:
     def core_inputs(
         self, new: BuildStages, place: MetricSpace | None = None
     ) -> tuple[np.ndarray, np.ndarray, Colliders]:
-        """Returns poses in the metres of `place` (None: the body's), controls of the acting rigs, and colliders for the first
+        """Returns poses in the metres of `place` (None: those of the motion), controls of the acting rigs, and colliders for the first
         simulation.
 
         It covers one turn of a cycle, or the range with its lead.
         """
         motion, begun, lead = new.motion, self.beginning, self.lead
-        own = (motion.maps, new.place) if place is not None else (motion.maps,)
-        maps, controls = (place or new.place).maps(*own), self.controls
+        place = place or new.motion_place
+        maps, controls = place.maps(motion.maps, new.place), self.controls
         if lead:
             before = motion.before
-            own = (before.maps[-lead:], *own[1:])
             rows = np.arange(len(before) - lead, len(before) + len(maps))
             acting = read_controls.controls_of(new.rigs, tuple(self.acting), before.controls[-lead:])
             return (
-                np.concatenate([(place or new.place).maps(*own), maps]),
+                np.concatenate([place.maps(before.maps[-lead:], new.place), maps]),
                 np.concatenate([acting, controls]),
                 before.colliders.at_poses(rows),
             )
@@ -149,7 +148,8 @@ def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -
     motion, build_settings = new.motion, new.build_settings
     if not build_settings.lead or not motion.lead_length:
         return plan
-    before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
+    place = new.motion_place
+    before, maps = (place.maps(each, new.place) for each in (motion.before.maps, motion.maps))
     if lead is None:
         lead = cycles.lead_length(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
     # no motion leads on across a cut
@@ -199,13 +199,14 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
     first, last = build_settings.live
     frames = len(motion.maps) - 1
     live = min(last - first + 1, frames) if motion.start == first and last > first else frames
-    maps, heads = new.place.maps(motion.maps[: live + 1]), new.skeleton.heads
+    place = new.motion_place
+    maps, heads = place.maps(motion.maps[: live + 1], new.place), new.skeleton.heads
     # The last frame of a marked action is its first again: it may be played or not.
     here, marked = (motion.start, motion.start + live - 1), motion.marked
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
-    others = motion.colliders.trace(new.place, new.surface.size)
-    held = trace(motion.pins, new.place, new.surface.size) if pins.acts(new) else None
-    driven = trace_drive(motion.driven, motion.drive, new.place, new.surface.size)
+    others = motion.colliders.trace(place, new.surface.size)
+    held = trace(motion.pins, place, new.surface.size) if pins.acts(new) else None
+    driven = trace_drive(motion.driven, motion.drive, place, new.surface.size)
     traces = [each for each in (others, held, driven) if each is not None]
     others = np.concatenate(traces, axis=1) if traces else None
     others = None if others is None else others[: live + 1]
@@ -216,13 +217,13 @@ def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> 
 
 def stands_still(new: BuildStages, plan: SimulationPlan, path: np.ndarray) -> bool:
     """Returns whether a member stands still, with its controls, colliders, pins, force fields and keyed settings."""
-    motion, size = new.motion, new.surface.size
-    held = trace(motion.pins, new.place, size) if pins.acts(new) else None
-    drive = trace_drive(motion.driven, motion.drive, new.place, size)
+    motion, size, place = new.motion, new.surface.size, new.motion_place
+    held = trace(motion.pins, place, size) if pins.acts(new) else None
+    drive = trace_drive(motion.driven, motion.drive, place, size)
     moving = [
         path,
         cycles.controls_as_points(plan.controls, size),
-        motion.colliders.trace(new.place, size),
+        motion.colliders.trace(place, size),
         held,
         drive,
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .spaces import MetricSpace
+from .spaces import REFLECTION, MetricSpace
 
 #: Numbers at the beginning of a row: influence, softness, weight of the fields, gravity.
 HEAD = 6
@@ -112,9 +112,13 @@ def core_fields(
         matrices, numbers = field_rows(rows, index)
         matrices = matrices.copy()
         matrices[:, :3, 3] = place.points(matrices[:, :3, 3])
+        if place.mirrored:  # the axis along which the field acts is the third one, which the reflection keeps
+            matrices[:, :3, :3] *= REFLECTION[:, None] * REFLECTION
         given = {name: short(numbers[:, k]) for k, name in enumerate(NUMBERS)}
         for name in WEIGHTED:
             given[name] = short(numbers[:, NUMBERS.index(name)] * weights)
+        if place.mirrored and choices.kind == "vortex":  # it turns the other way in a mirror
+            given["strength"] = -given["strength"]
         still = (matrices == matrices[0]).all()
         made.append(
             force_field(

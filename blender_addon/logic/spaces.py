@@ -34,20 +34,62 @@ def mirrors(matrix: np.ndarray) -> bool:
     return bool(np.linalg.det(np.asarray(matrix)[:3, :3]) < 0.0)
 
 
+#: The reflection of a mirrored place. It keeps z, along which gravity usually acts.
+REFLECTION = np.array([-1.0, 1.0, 1.0])
+
+#: Relative difference of scales that counts as none: world matrices come in single precision.
+SCALE_TOLERANCE = 1e-4
+
+
 @dataclass(frozen=True)
 class MetricSpace:
-    """Origin and scale of one body's metres in Blender's world: `metres = (world - origin) * metres_per_unit`."""
+    """Origin and scale of one body's metres in Blender's world: `metres = (world - origin) * metres_per_unit`; x is negated where
+    `mirrored`.
+    """
 
     origin: np.ndarray
     metres_per_unit: float
+    mirrored: bool = False
+
+    def carried(self, rest: np.ndarray, matrices: np.ndarray) -> MetricSpace:
+        """Returns the place that makes a character whose mesh has world matrices [..., 4, 4], `rest` [4, 4] at rest, as large as it is at
+        rest, and no mirror image.
+
+        Where the scale changes in the course of the matrices, the character has its size at the scale nearest to that at rest.
+        """
+        sizes = np.linalg.det(np.asarray(matrices, dtype=np.float64)[..., :3, :3]) / np.linalg.det(rest[:3, :3])
+        scales = np.cbrt(np.abs(sizes))
+        scale, mirrored = float(np.clip(1.0, scales.min(), scales.max())), bool(np.median(sizes) < 0.0)
+        if abs(scale - 1.0) <= SCALE_TOLERANCE and not mirrored:
+            return self
+        scale = (
+            1.0 if abs(scale - 1.0) <= SCALE_TOLERANCE else float(f"{scale:.5g}")
+        )  # of single precision, by the same number
+        return MetricSpace(self.origin, self.metres_per_unit / scale, self.mirrored ^ mirrored)
 
     def points(self, world: np.ndarray) -> np.ndarray:
         """Returns world points [..., 3] in metres."""
-        return (np.asarray(world, dtype=np.float64) - self.origin) * self.metres_per_unit
+        return self.vectors(np.asarray(world, dtype=np.float64) - self.origin)
 
     def world(self, metres: np.ndarray) -> np.ndarray:
         """Returns points in metres [..., 3] in Blender's world."""
-        return np.asarray(metres) / self.metres_per_unit + self.origin
+        return self.world_vectors(metres) + self.origin
+
+    def vectors(self, world: np.ndarray) -> np.ndarray:
+        """Returns world vectors [..., 3] in metres."""
+        return self.directions(world) * self.metres_per_unit
+
+    def world_vectors(self, metres: np.ndarray) -> np.ndarray:
+        """Returns vectors in metres [..., 3] in Blender's world."""
+        return self.directions(metres) / self.metres_per_unit
+
+    def directions(self, vectors: np.ndarray) -> np.ndarray:
+        """Returns vectors [..., 3] of Blender's world along the axes of the metres, or back, with their lengths."""
+        return np.asarray(vectors) * REFLECTION if self.mirrored else np.asarray(vectors)
+
+    def faces(self, triangles: np.ndarray) -> np.ndarray:
+        """Returns triangles [t, 3] of Blender's world as they face outwards in the metres."""
+        return np.ascontiguousarray(triangles[:, ::-1]) if self.mirrored else triangles
 
     def maps(self, world: np.ndarray, rest: MetricSpace | None = None) -> np.ndarray:
         """Returns affine maps [..., 4, 4] of the world as maps of the metres; `rest`: the place whose metres they map from (None:
@@ -59,6 +101,23 @@ class MetricSpace:
         maps[..., :3, 3] = moved * self.metres_per_unit
         if rest.metres_per_unit != self.metres_per_unit:
             maps[..., :3, :3] *= self.metres_per_unit / rest.metres_per_unit
+        if self.mirrored:
+            maps[..., :3, :] *= REFLECTION[:, None]
+        if rest.mirrored:
+            maps[..., :3, :3] *= REFLECTION
+        return maps
+
+    def world_maps(self, metres: np.ndarray, rest: MetricSpace | None = None) -> np.ndarray:
+        """Returns affine maps [..., 4, 4] of the metres as maps of the world: the inverse of `maps`."""
+        rest, maps = rest or self, np.array(metres, dtype=np.float64)
+        moved = self.world_vectors(maps[..., :3, 3]) + self.origin
+        if rest.metres_per_unit != self.metres_per_unit:
+            maps[..., :3, :3] *= rest.metres_per_unit / self.metres_per_unit
+        if self.mirrored:
+            maps[..., :3, :3] *= REFLECTION[:, None]
+        if rest.mirrored:
+            maps[..., :3, :3] *= REFLECTION
+        maps[..., :3, 3] = moved - maps[..., :3, :3] @ rest.origin
         return maps
 
     def to_object(self, matrices: np.ndarray) -> np.ndarray:
@@ -66,6 +125,8 @@ class MetricSpace:
         maps = np.linalg.inv(np.asarray(matrices, dtype=np.float64))
         maps[..., :3, 3] += maps[..., :3, :3] @ self.origin
         maps[..., :3, :3] /= self.metres_per_unit
+        if self.mirrored:
+            maps[..., :3, :3] *= REFLECTION
         return maps
 
 

@@ -238,5 +238,5 @@ def posed_lines(
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
     frame = np.asarray(native.frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.displayed, stand.rest))
-    there = ridden_frame(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
+    there = ridden_frame(frame, hit.barycentric, rest, stand.place.points(shown))
     return stand.world(native.template.outline() @ there[:3, :3].T + there[:3, 3])

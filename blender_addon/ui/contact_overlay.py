@@ -39,7 +39,9 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
     if contacts is not None and len(contacts):
         force = np.linalg.norm(contacts.forces, axis=1)
         strongest = float(force.max()) if resting or flesh.touching is None else flesh.touching.strongest
-        place = flesh.place if resting else flesh.clip_place
+        place = flesh.clip_place
+        if resting:
+            place = flesh.place_at(np.array(obj.matrix_world, dtype=np.float64))
         points, level = place.world(contacts.points), force_levels(force, strongest, len(COLOURS))
         for i, colour in enumerate(COLOURS):
             found.append((points[level == i], colour, MIN_POINT_SIZE + POINT_SIZE_STEP * i))

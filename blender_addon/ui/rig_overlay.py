@@ -78,8 +78,8 @@ def rig_lines(
 
     maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
     """
-    place = flesh.place
-    parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
+    place = flesh.place_at(np.array(mesh.matrix_world, dtype=np.float64))
+    parameters = rigging.current_parameters(rig, control, flesh.place.metres_per_unit)
     frame, weights, to, shape = rest_shape(flesh, attachment, parameters)
     middle = frame[:3, 3]
     if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
@@ -88,7 +88,7 @@ def rig_lines(
         rest = np.asarray(flesh.surface.vertices)[corners]
         there = ridden_frame(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
     else:
-        there = carried_frame(frame, weights, place.maps(maps))
+        there = carried_frame(frame, weights, place.maps(maps, flesh.place))
     lines = shape @ there[:3, :3].T + there[:3, 3]
     guide = np.empty((0, 2, 3))
     if to is not None:
@@ -117,17 +117,18 @@ def sculpt_lines(
 
 
 def muscle_lines(
-    flesh: Flesh, rig, attachment: MuscleAttachment, control: float, maps: np.ndarray, _mesh
+    flesh: Flesh, rig, attachment: MuscleAttachment, control: float, maps: np.ndarray, mesh
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns (spindle [m, 2, 3], lines from its ends to their bones [2, 2, 3]) of a muscle, Blender's world.
 
     The spindle is as wide as the muscle's contraction makes it where nothing holds it, and moves with the bones of its flesh.
     """
-    place = flesh.place
-    parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
+    place = flesh.place_at(np.array(mesh.matrix_world, dtype=np.float64))
+    parameters = rigging.current_parameters(rig, control, flesh.place.metres_per_unit)
+    maps = place.maps(maps, flesh.place)
     rest, weights = rest_spindle(flesh, attachment, parameters)
     ends = np.stack([rest[0], rest[-1]])
-    carried = carried_points(rest, weights, place.maps(maps))
+    carried = carried_points(rest, weights, maps)
     lines = np.stack([carried[SPINDLE_EDGES[:, 0]], carried[SPINDLE_EDGES[:, 1]]], axis=1)
     skeleton = flesh.skeleton
     guides = []
@@ -136,7 +137,7 @@ def muscle_lines(
         foot = head + np.clip((end - head) @ (tail - head) / max((tail - head) @ (tail - head), 1e-30), 0, 1) * (
             tail - head
         )
-        matrix = place.maps(maps)[index]
+        matrix = maps[index]
         guides.append([there, matrix[:3, :3] @ foot + matrix[:3, 3]])
     return place.world(lines), place.world(np.array(guides))
 

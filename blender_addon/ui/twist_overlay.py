@@ -30,7 +30,9 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     chosen_tubes = [tube for tube in tubes(flesh.body, flesh.character.bones) if tube[0] in chosen]
     if not chosen_tubes:
         return []
-    maps = flesh.place.maps(posed_character.current_pose(obj, flesh, depsgraph).maps)
+    pose = posed_character.current_pose(obj, flesh, depsgraph)
+    place = flesh.place_at(pose.mesh)
+    maps = place.maps(pose.maps, flesh.place)
     found = []
     for name, head, tail, radius in chosen_tubes:
         bone = armature.data.bones.get(name)
@@ -41,7 +43,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
             radius = bone.thew.twist_radius * flesh.place.metres_per_unit
             colour = OWN_COLOUR if bone.thew.twist_strength > 0.0 else OFF_COLOUR
         lines = transform(maps[flesh.character.bones.index(name)], tube_lines(head, tail, radius).reshape(-1, 3))
-        found.append((np.asarray(flesh.place.world(lines)).reshape(-1, 2, 3), colour, 1.5))
+        found.append((np.asarray(place.world(lines)).reshape(-1, 2, 3), colour, 1.5))
     return found
 
 
