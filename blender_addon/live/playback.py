@@ -11,6 +11,7 @@ from __future__ import annotations
 import bpy
 from bpy.app.handlers import persistent
 
+from ..logic.health import POSE_PROBLEMS
 from ..logic.states import Event, Motion
 from ..rigs import rigging
 from ..scene import poses, reading, visibility, windows
@@ -132,8 +133,8 @@ def compare(scene, depsgraph) -> None:
         elif what:
             found = reading.armature_modifier(obj)
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
-                flesh.problem = resting.POSE_CHANGED_TEXT
-        elif flesh.problem == resting.POSE_CHANGED_TEXT and flesh.condition.motion is Motion.READ:
+                flesh.problem = resting.pose_problem(obj, found, flesh, scene, depsgraph)
+        elif flesh.problem in POSE_PROBLEMS and flesh.condition.motion is Motion.READ:
             flesh.problem = ""  # the pose that was set by hand and not keyed is gone
         report_event(
             obj, flesh, Event.EVALUATED

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 
 from ..logic.errors import sentence
-from ..logic.health import POSE_CHANGED_TEXT
+from ..logic.health import OBJECT_MOVED_TEXT, POSE_CHANGED_TEXT
 from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Event, Pose
 from ..scene import poses, reading
@@ -75,7 +76,19 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
             session.present(obj, flesh, scene)
         return
     if show_pose(obj, armature_modifier, flesh, scene, depsgraph) and inside:
-        flesh.problem = POSE_CHANGED_TEXT
+        flesh.problem = pose_problem(obj, armature_modifier, flesh, scene, depsgraph)
+
+
+def pose_problem(obj, armature_modifier, flesh, scene, depsgraph) -> str:
+    """Returns the sentence on a pose within the clip's range that was not simulated; it tells whether the whole character was moved."""
+    then = flesh.motion.raw[scene.frame_current - flesh.motion.start]
+    now = poses.read_raw(armature_modifier.object, obj, depsgraph)
+    if now.shape != then.shape:
+        return POSE_CHANGED_TEXT
+    bones, objects = (
+        np.allclose(now[part], then[part], rtol=1e-5, atol=1e-6) for part in (slice(-32), slice(-32, None))
+    )
+    return OBJECT_MOVED_TEXT if bones and not objects else POSE_CHANGED_TEXT
 
 
 def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:

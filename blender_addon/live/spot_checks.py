@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..logic.health import POSE_PROBLEMS
 from ..logic.states import Motion
 from ..logic.tasks import Task
 from ..scene import poses, windows
@@ -16,7 +17,6 @@ from ..scene.reading import Subject
 from . import session, validity
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import POSE_CHANGED_TEXT
 
 #: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
 #: takes one evaluation.
@@ -30,7 +30,7 @@ def is_current(
     obj = subject.obj
     if windows.is_headless():
         session.notice_edits([obj], view_layer.depsgraph)
-    edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
+    edited = flesh.condition.motion is not Motion.READ or flesh.problem in POSE_PROBLEMS
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
     unread = flesh.poses_from_cache or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):

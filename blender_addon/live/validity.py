@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import bpy
 
+from ..logic.health import POSE_PROBLEMS
 from ..logic.names import describe
 from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Clip, Condition, Mesh, Motion
@@ -16,7 +17,6 @@ from ..scene import colliders, contact_exclusions, groups, movers, reading, rig_
 from ..scene.character import read_character
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import POSE_CHANGED_TEXT
 from .session import register
 
 
@@ -71,7 +71,7 @@ def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
 def changed_other(obj, scene) -> str:
     """Returns the name, in quotes, of one simulated with it whose motion has changed since; "" where all are unchanged."""
     others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
-    changed = (describe(o) for o, known in others if known.condition.is_behind or known.problem == POSE_CHANGED_TEXT)
+    changed = (describe(o) for o, known in others if known.condition.is_behind or known.problem in POSE_PROBLEMS)
     return next(changed, "")
 
 

@@ -44,6 +44,12 @@ class PlayedBake:
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
 POSE_CHANGED_TEXT = "This pose is not simulated: key it, or press Simulate."
 
+#: Text for a character that was moved, turned or scaled as a whole.
+OBJECT_MOVED_TEXT = "Moved or scaled since it was simulated: play, or press Simulate."
+
+#: Problems that end when the character is seen as it was simulated.
+POSE_PROBLEMS = frozenset({POSE_CHANGED_TEXT, OBJECT_MOVED_TEXT})
+
 #: The same where the armature is switched to its rest position.
 REST_POSITION_TEXT = "Armature in Rest Position: switch to Pose Position."
 
@@ -70,9 +76,9 @@ def health(
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
     edited = flesh is not None and flesh.condition.is_behind
-    if problem == POSE_CHANGED_TEXT and rest_position:
+    if problem in POSE_PROBLEMS and rest_position:
         return Health("NOTICE", REST_POSITION_TEXT)
-    if problem == POSE_CHANGED_TEXT:
+    if problem in POSE_PROBLEMS:
         return Health("NOTICE", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
     if problem:
         return Health("ERROR", sentence(problem))
