@@ -13,7 +13,7 @@ from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
 from ..logic.sentences import lattice_defects
-from ..logic.spaces import MeshSpace, MetricSpace, mirrors, transform
+from ..logic.spaces import MeshSpace, MetricSpace, affine_map, mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..logic.twist import core_twists
@@ -124,14 +124,30 @@ def read(
 
 
 def applied_bind_pose(subject: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
-    """Returns the bind pose after Apply Transform or Set Origin: vertices changed, but not their places in the world."""
+    """Returns the bind pose after Apply Transform or Set Origin: vertices changed, but not their places in the world.
+
+    Where they are in the places of a character that was scaled or mirrored as a whole, and its bones too, it stays as large as it was.
+    """
     if len(old.rest) != len(new.rest):
         return bind_pose
     now = BindPose.read(subject, scene)
     before, after = transform(bind_pose.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
-    if now.mesh == bind_pose.mesh or np.abs(before - after).max() > 1e-5 * bind_pose.longest_side:
-        return bind_pose
-    now = replace(bind_pose, mesh=now.mesh, armature=now.armature)
+    mesh, armature = now.mesh_matrix, now.armature_matrix
+    if np.abs(before - after).max() <= 1e-5 * bind_pose.longest_side:
+        if now.mesh == bind_pose.mesh:
+            return bind_pose
+    else:
+        carried = affine_map(before, after)
+        if carried is None:
+            return bind_pose
+        ends = [
+            transform(matrix, np.concatenate([each.heads, each.tails]))
+            for matrix, each in ((carried @ bind_pose.armature_matrix, old), (armature, new))
+        ]
+        if ends[0].shape != ends[1].shape or np.abs(ends[0] - ends[1]).max() > 1e-4 * now.longest_side:
+            return bind_pose
+        mesh, armature = (np.linalg.solve(carried, matrix) for matrix in (mesh, armature))
+    now = replace(bind_pose, mesh=tuple(mesh.ravel().tolist()), armature=tuple(armature.ravel().tolist()))
     now.save(subject.obj)
     return now
 

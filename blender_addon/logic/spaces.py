@@ -157,6 +157,17 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def affine_map(before: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+    """Returns the affine map [4, 4] that carries points [n, 3] to others; None where no single map does, or points lie in a plane."""
+    rows = np.column_stack([before, np.ones(len(before))])
+    found, _, rank, _ = np.linalg.lstsq(rows, after, rcond=1e-6)
+    matrix = np.eye(4)
+    matrix[:3] = found.T
+    if rank < 4 or is_singular(matrix) or np.abs(rows @ found - after).max() > 1e-5 * diagonal(after):
+        return None
+    return matrix
+
+
 def diagonal(points: np.ndarray) -> float:
     """Returns the diagonal of the box around `points` [n, 3]."""
     return float(np.linalg.norm(np.ptp(points, axis=0)))

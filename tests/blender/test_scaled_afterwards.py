@@ -360,3 +360,37 @@ def test_fox_scaled_and_mirrored(addon, factors):
     assert np.abs(other - scaled(rig, live, factors)).max() < 1e-4 * scale * size_of(plain[0])
     found = part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1)
     assert found.level == "GOOD" and not part("logic.health").warnings(flesh_of(body))
+
+
+@pytest.mark.parametrize("scale", [0.1, 10.0])
+def test_applied_scale_keeps_shapes(child, scale):
+    """A character that is scaled as a whole, and whose scale is applied, keeps its shapes for its size."""
+    body, rig = child
+    for bone in rig.pose.bones:  # Blender does not scale keys of locations along
+        for curve in part("scene.animation").curves_in(rig.animation_data):
+            if curve.data_path == bone.path_from_id("location"):
+                curve.mute = True
+        bone.location = (0.0, 0.0, 0.0)
+    live, plain = shapes(body)
+    rig.scale = (scale,) * 3
+    bpy.context.view_layer.update()
+    large, _ = shapes(body)
+    bpy.context.scene.frame_set(1)
+    activate(rig)
+    body.select_set(True)
+    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
+    assert tuple(rig.scale) == (1.0, 1.0, 1.0)
+    applied, _ = shapes(body)
+    assert np.abs(large - live * scale).max() < 1e-4 * scale * size_of(plain[0])
+    assert np.abs(applied - large).max() < 2e-3 * scale * size_of(plain[0])
+
+
+def test_resized_mesh_alone_is_another_body(child):
+    """A mesh that is resized within its skeleton is no character that is scaled as a whole."""
+    body, _ = child
+    before = tuple(body.thew.made.mesh_rest)
+    shapes(body)
+    for vertex in body.data.vertices:
+        vertex.co *= 1.2
+    shapes(body)
+    assert tuple(body.thew.made.mesh_rest) == before
