@@ -9,11 +9,13 @@ import numpy as np
 
 from ..logic import driven
 from ..logic.native import core
-from ..logic.spaces import MetricSpace
+from ..logic.spaces import MetricSpace, relative_sizes
 from .build_settings import hash_of
 
 #: Factors on the stiffness that the core can follow, of the body at hand.
 STIFFNESS_RANGE = (0.1, 100.0)
+#: Factor by which a keyed scale makes the sway of flesh visibly too small or large, and share of the frames in which it has to.
+VISIBLE_GROWTH, LONG_GROWTH = 1.5, 0.25
 #: Methods whose stiffness cannot change in motion.
 STIFF_METHODS = {"modal", "blended", "blended_printed", "warped_vertex"}
 
@@ -106,6 +108,12 @@ def problems(new: Any) -> list[str]:
         return []
     found, settings = new.motion.driven, new.build_settings
     said = [*found.problems, *driven.faults(found, new.motion.drive).values()] if new.motion.drive.shape[1] else []
+    sizes = np.abs(relative_sizes(new.bind_pose.mesh_matrix, new.motion.matrices))
+    if np.mean(np.abs(np.log(sizes / np.median(sizes))) > np.log(VISIBLE_GROWTH)) > LONG_GROWTH:
+        said.append(
+            f"Its scale changes {sizes.max() / sizes.min():.2g}-fold while it plays, and its flesh does not sway along: "
+            "bake it at one scale, then key the scale"
+        )
     if "softness" in found.keyed and settings.softness is not None:
         if settings.method in STIFF_METHODS:
             said.append(

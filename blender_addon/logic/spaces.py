@@ -55,16 +55,15 @@ class MetricSpace:
         """Returns the place that makes a character whose mesh has world matrices [..., 4, 4], `rest` [4, 4] at rest, as large as it is at
         rest, and no mirror image.
 
-        Where the scale changes in the course of the matrices, the character has its size at the scale nearest to that at rest.
+        Where the scale changes in the course of the matrices, the character has its size at the median.
         """
-        sizes = np.linalg.det(np.asarray(matrices, dtype=np.float64)[..., :3, :3]) / np.linalg.det(rest[:3, :3])
-        scales = np.cbrt(np.abs(sizes))
-        scale, mirrored = float(np.clip(1.0, scales.min(), scales.max())), bool(np.median(sizes) < 0.0)
+        sizes = np.sort(relative_sizes(rest, matrices))
+        scale = float(abs(sizes[len(sizes) // 2]))
+        mirrored = bool(sizes[len(sizes) // 2] < 0.0)
         if abs(scale - 1.0) <= SCALE_TOLERANCE and not mirrored:
             return self
-        scale = (
-            1.0 if abs(scale - 1.0) <= SCALE_TOLERANCE else float(f"{scale:.5g}")
-        )  # of single precision, by the same number
+        # Single precision gives the same scale in other digits from frame to frame.
+        scale = 1.0 if abs(scale - 1.0) <= SCALE_TOLERANCE else float(f"{scale:.5g}")
         return MetricSpace(self.origin, self.metres_per_unit / scale, self.mirrored ^ mirrored)
 
     def points(self, world: np.ndarray) -> np.ndarray:
@@ -128,6 +127,12 @@ class MetricSpace:
         if self.mirrored:
             maps[..., :3, :3] *= REFLECTION
         return maps
+
+
+def relative_sizes(rest: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Returns by how much world matrices [..., 4, 4] scale more than `rest` [4, 4], [f]; below zero where they mirror."""
+    linear = np.asarray(matrices, dtype=np.float64)[..., :3, :3].reshape(-1, 3, 3)
+    return np.cbrt(np.linalg.det(linear) / np.linalg.det(rest[:3, :3]))
 
 
 @dataclass(frozen=True)

@@ -323,14 +323,38 @@ def test_sentence_on_scaled_object(window):
     assert flesh.problem == ""
 
 
-def test_keyed_scale_shows_flesh_at_rest_scale(child):
-    """A scale that is keyed through the one at which flesh was added counts as that one, in every frame."""
-    body, rig = child
-    for frame, scale in ((1, 1.0), (12, 2.0)):
+def key_scale(rig, *keys) -> None:
+    """Keys the scale of an object with (frame, scale) pairs."""
+    for frame, scale in keys:
         rig.scale = (scale,) * 3
         rig.keyframe_insert("scale", frame=frame)
+
+
+def test_keyed_scale_follows_most_frames(child):
+    """A character that has grown for most of its motion sways as far as in the scale it has then; a short growth is no fault."""
+    body, rig = child
+    live, plain = shapes(body)
+    key_scale(rig, (-40, 1.0), (-30, 8.0))
+    other, _ = shapes(body)
+    assert np.abs(other - scaled(rig, live, 8.0)).max() < 1e-3 * 8.0 * size_of(plain[0])
+    key_scale(rig, (-40, 8.0), (2, 4.0))
     shapes(body)
-    assert flesh_of(body).clip_place is flesh_of(body).place
+    assert not flesh_of(body).drive_warnings()
+
+
+def test_long_growth_is_named(child):
+    """A scale that changes in the course of the motion is named with what to do; what is baked before grows along."""
+    body, rig = child
+    live, plain = shapes(body)
+    activate(body)
+    key_scale(rig, (1, 1.0), (12, 4.0))
+    shapes(body)
+    (text,) = flesh_of(body).drive_warnings()
+    assert (
+        text.startswith("Its scale changes 4-fold while it plays")
+        and "bake it at one scale, then key the scale" in text
+    )
+    assert part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1).level == "WARNING"
 
 
 @pytest.mark.skipif(data_folder("characters") is None, reason="needs THEW_DATA")
