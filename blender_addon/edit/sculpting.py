@@ -113,15 +113,15 @@ class RestingFlesh:
     method: str
 
 
-def statics(stand: PosedCharacter) -> tuple[str, Any]:
+def statics(flesh) -> tuple[str, Any]:
     """Returns the method and the gravity of the balance that a fit follows."""
-    flesh, method = stand.flesh, stand.flesh.build_settings.method
-    return method if method in FITTED_METHODS else "warped", driving.gravity_at(flesh, stand.place)
+    settings = flesh.build_settings
+    return settings.method if settings.method in FITTED_METHODS else "warped", settings.simulation.gravity
 
 
 def resting_flesh(stand: PosedCharacter, view_layer) -> RestingFlesh:
     """Returns the flesh in balance at the present pose, pushed by the rigs at their controls."""
-    flesh, (method, gravity) = stand.flesh, statics(stand)
+    flesh, method, gravity = stand.flesh, statics(stand.flesh)[0], driving.gravity_at(stand.flesh, stand.place)
     controls = rig_controls.evaluated_controls(stand.obj, view_layer.depsgraph)
     others = rig_actions.forces(flesh, stand.obj, controls)
     balance = core().Equilibrium(flesh.body, method=method)

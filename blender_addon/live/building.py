@@ -13,7 +13,7 @@ from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.native import core
 from ..logic.pin_gaps import PinGaps
 from ..logic.sentences import lattice_defects
-from ..logic.spaces import MeshSpace, MetricSpace, affine_map, mirrors, transform
+from ..logic.spaces import MeshSpace, MetricSpace, mirrors, similarity, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..logic.twist import core_twists
@@ -137,7 +137,7 @@ def applied_bind_pose(subject: reading.Subject, bind_pose: BindPose, old, new, s
         if now.mesh == bind_pose.mesh:
             return bind_pose
     else:
-        carried = affine_map(before, after)
+        carried = similarity(before, after)
         if carried is None:
             return bind_pose
         ends = [

@@ -35,7 +35,7 @@ from .flesh import BuildStages
 from .session import register
 
 #: Key of the note among a clip's notes, and its version.
-NOTE_KEY, NOTE_VERSION = "blender", 7
+NOTE_KEY, NOTE_VERSION = "blender", 6
 #: Largest difference, as a part of the size, between paths that count as equal, whatever Blender's version. It is a fifth of a
 #: pixel for a body that fills 2,160 lines, and far above the rounding of single precision.
 PATH_TOLERANCE = 1e-4
@@ -51,7 +51,7 @@ class ShotNote:
     vertices: int
     mesh: str  # hash of the mesh at rest, its weights and its skeleton
     scale: float  # metres per unit
-    place: list[float]  # origin, metres per unit and handedness (-1: mirrored) of the clip's space
+    place: list[float]  # origin and metres per unit of the clip's space, and -1 where it is mirrored
     others: list[str]  # names of the objects it can be simulated together with
     begun: list[int]  # preroll, period and travel of `cycles.Beginning`; frames before the range
     cuts: list[int]  # frames of the range, from 0, in which its flesh begins anew
@@ -81,7 +81,7 @@ class ShotNote:
             good = all(type(each) is int for each in numbers) and len(note.begun) == 4 and note.begun[1] >= 0
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
             place = np.array(note.place, dtype=np.float64)
-            good = good and place.shape == (5,) and np.isfinite(place).all() and place[3] > 0.0
+            good = good and place.shape in {(4,), (5,)} and np.isfinite(place).all() and place[3] > 0.0
             spaces = np.array(note.spaces, dtype=np.float64)
             good = good and spaces.shape in {(len(path), 12), (1, 12)} and np.isfinite(spaces).all()
             good = good and all(isinstance(other, str) for other in note.others)
@@ -113,7 +113,7 @@ class ShotNote:
     @property
     def clip_place(self) -> MetricSpace:
         """Returns origin and scale of the clip's metres."""
-        return MetricSpace(np.array(self.place[:3]), self.place[3], self.place[4] < 0.0)
+        return MetricSpace(np.array(self.place[:3]), self.place[3], self.place[4:] == [-1])
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
@@ -175,7 +175,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     character = new.character
     note = ShotNote(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
-        [*place.origin.tolist(), place.metres_per_unit, -1 if place.mirrored else 1], list(build_settings.others),
+        [*place.origin.tolist(), place.metres_per_unit, *([-1] if place.mirrored else [])], list(build_settings.others),
         [plan.beginning.preroll, plan.beginning.period, int(plan.beginning.travels), plan.lead],
         list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],

@@ -162,13 +162,18 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def affine_map(before: np.ndarray, after: np.ndarray) -> np.ndarray | None:
-    """Returns the affine map [4, 4] that carries points [n, 3] to others; None where no single map does, or points lie in a plane."""
+def similarity(before: np.ndarray, after: np.ndarray) -> np.ndarray | None:
+    """Returns the map [4, 4] that turns, scales evenly, mirrors and moves points [n, 3] to others; None where no single map does, or points
+    lie in a plane.
+    """
     rows = np.column_stack([before, np.ones(len(before))])
     found, _, rank, _ = np.linalg.lstsq(rows, after, rcond=1e-6)
     matrix = np.eye(4)
     matrix[:3] = found.T
     if rank < 4 or is_singular(matrix) or np.abs(rows @ found - after).max() > 1e-5 * diagonal(after):
+        return None
+    stretches = np.linalg.svd(matrix[:3, :3], compute_uv=False)
+    if stretches[0] - stretches[2] > SCALE_TOLERANCE * stretches[0]:
         return None
     return matrix
 

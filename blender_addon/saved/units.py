@@ -7,6 +7,9 @@ The scale of one character's body, whose real height need not be the scene's, is
 from __future__ import annotations
 
 import bpy
+import numpy as np
+
+from ..logic.spaces import relative_sizes
 
 
 def metres_per_unit(scene: bpy.types.Scene) -> float:
@@ -29,7 +32,10 @@ def scene_scale(obj: bpy.types.Object) -> float:
     made, height = body.thew.made, body.thew.height()
     if not made.flesh or made.longest_side <= 0.0 or height <= 0.0:
         return 1.0
-    return made.longest_side * metres_per_unit(bpy.context.scene) / height
+    now = np.array(body.matrix_world, dtype=np.float64)
+    grown = abs(float(relative_sizes(np.array(made.mesh_rest).reshape(4, 4), now)[0]))
+    grown = grown if 0.0 < grown < np.inf else 1.0
+    return grown * made.longest_side * metres_per_unit(bpy.context.scene) / height
 
 
 #: Smallest part by which the height in the scene differs from the real one, from where both are told.

@@ -72,9 +72,11 @@ def test_scaled_character_keeps_shapes(child, scale, of):
     live, plain = shapes(body)
     size = size_of(plain[0])
     assert np.abs(live - plain).max() > 0.01 * size
-    expected = scaled(scaled_one, live, scale)
+    expected, ratio = scaled(scaled_one, live, scale), part("saved.units").scene_scale
+    before, height = ratio(body), body.thew.height()
     scaled_one.scale = (scale,) * 3
     large, _ = shapes(body)
+    assert ratio(body) == pytest.approx(scale * before, rel=1e-4) and body.thew.height() == height
     assert np.abs(large - expected).max() < 1e-4 * scale * size
     scaled_one.scale = (1.0, 1.0, 1.0)
     np.testing.assert_array_equal(shapes(body)[0], live)
@@ -343,10 +345,8 @@ def test_keyed_scale_follows_most_frames(child):
 
 
 def test_long_growth_is_named(child):
-    """A scale that changes in the course of the motion is named with what to do; what is baked before grows along."""
+    """A scale that changes in the course of the motion is named with what to do."""
     body, rig = child
-    live, plain = shapes(body)
-    activate(body)
     key_scale(rig, (1, 1.0), (12, 4.0))
     shapes(body)
     (text,) = flesh_of(body).drive_warnings()
