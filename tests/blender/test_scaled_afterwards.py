@@ -331,6 +331,63 @@ def test_sentence_on_scaled_object(window):
     assert flesh.problem == "" and flesh.clip_place.metres_per_unit < 0.5 * flesh.place.metres_per_unit
 
 
+@pytest.mark.parametrize("factors", [(10.0, 10.0, 10.0), (-2.0, 2.0, 2.0)])
+def test_tools_on_scaled_character(child, factors):
+    """Mouse tools see the same character in metres, at its place in the world; a template is dropped at the same place of the flesh."""
+    body, rig = child
+    activate(body)
+    shapes(body)
+
+    def seen():
+        bpy.context.scene.frame_set(5)
+        return part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer)
+
+    def drop(stand):
+        middle = stand.displayed.vertices[stand.displayed.triangles[120]].mean(axis=0)
+        assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=middle) == {"FINISHED"}
+        dropped = body.thew.rigs[-1]
+        native = part("rigs.rigging").native_rig(body, stand.flesh, dropped)
+        return dropped.radius, np.asarray(native.frame(stand.flesh.body))
+
+    stand = seen()
+    radius, frame = drop(stand)
+    body.thew.rigs[-1].enabled = False
+    rig.scale = factors
+    shapes(body)
+    other = seen()
+    skins = [each.skin - each.skin.mean(axis=0) for each in (stand, other)]
+    assert np.abs(skins[1] - skins[0]).max() < 1e-4 * stand.size
+    assert np.abs(other.world(other.skin) - scaled(rig, stand.world(stand.skin), factors)).max() < 1e-3 * stand.size
+    there, again = drop(other)
+    assert there == pytest.approx(radius, rel=1e-3) and np.abs(again - frame).max() < 1e-2 * stand.size
+    place, rest = other.place, other.flesh.place
+    np.testing.assert_allclose(
+        place.world_maps(place.maps(other.maps, rest), rest), other.maps, atol=1e-5 * max(factors)
+    )
+
+
+@pytest.mark.parametrize("factors", [(10.0, 10.0, 10.0), (1.0, -1.0, 1.0)])
+def test_bones_follow_in_scaled_character(child, factors):
+    """Bones that follow the flesh turn as they do in the character that is not scaled."""
+    body, rig = child
+    head = rig.pose.bones["Head"]
+
+    def turns() -> np.ndarray:
+        shapes(body)
+        activate(body)
+        assert bpy.ops.thew.follow_bones(bones="Head", firmness=8.0) == {"FINISHED"}
+        return play(rig, FRAMES, lambda _: np.array(head.matrix_basis))
+
+    former = rig.animation_data.action.copy()
+    before = turns()
+    part("scene.animation").assign(rig.animation_data, former, getattr(former, "slots", [None])[0])
+    head.rotation_euler, head.rotation_quaternion = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+    bare = play(rig, FRAMES, lambda _: np.array(head.matrix_basis))
+    assert np.abs(before - bare).max() > 1e-3
+    rig.scale = factors
+    np.testing.assert_allclose(turns(), before, atol=2e-5)
+
+
 def key_scale(rig, *keys) -> None:
     """Keys the scale of an object with (frame, scale) pairs."""
     for frame, scale in keys:
