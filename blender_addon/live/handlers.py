@@ -147,7 +147,7 @@ def after_update(scene, depsgraph):
         motion_edits.report_edited_curves(objects, depsgraph)
     updates.state.undone = False
     if depsgraph.id_type_updated("SCENE"):
-        motion_edits.follow_range(objects, scene)
+        motion_edits.follow_scene(objects, scene)
     if depsgraph.id_type_updated("OBJECT") or depsgraph.id_type_updated("ARMATURE"):
         note_movers(objects)
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import bpy
 
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Event
 from ..scene import frame_dependence, groups, reading, windows
-from . import session, turns, updates, validity
+from . import session, turns, updates, validity, watched_edits
 from .events import report_event
+from .flesh import Flesh
 from .session import register as fleshes
 
 
@@ -49,8 +51,22 @@ def report_edited_movers(objects: list[bpy.types.Object]) -> None:
             updates.wait(obj)
 
 
-def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> None:
-    """Simulates characters again whose frames are no longer those of the scene, as after any edit: Blender reports Start and End so."""
+def is_stale(obj: bpy.types.Object, scene: bpy.types.Scene, flesh: Flesh | None) -> bool:
+    """Returns whether the motion in view is of other settings, or of another mesh, than the present ones, and nothing brings it up to date
+    by itself: its update was cancelled.
+    """
+    if flesh is None or flesh.clip is None or not session.is_live(obj) or turns.is_due(obj):
+        return False
+    try:
+        return validity.is_outdated_alone(obj, scene, flesh)
+    except EXPECTED_ERRORS:
+        return False  # the next update reports it
+
+
+def follow_scene(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> None:
+    """Simulates characters again after an edit that Blender reports as one of the scene alone: their frames are no longer those of the
+    scene, or a force field was shown or hidden.
+    """
     if windows.is_headless():
         return  # the next frame that is looked up does
     for obj in reversed(
@@ -59,8 +75,9 @@ def follow_range(objects: list[bpy.types.Object], scene: bpy.types.Scene) -> Non
         flesh = fleshes.known_state(obj)
         if flesh is None or flesh.clip is None or not session.is_live(obj):
             continue
-        frames = groups.frames(obj, scene)
-        if flesh.build_settings.live == frames or updates.has_failed(obj, scene, flesh):
+        if updates.has_failed(obj, scene, flesh):
             continue  # Blender reports a scene at each selection too: what failed is not tried at each
-        if turns.state.is_news(obj.session_uid, "frames", frames):
+        frames, simulated = groups.frames(obj, scene), flesh.build_settings.live
+        others = turns.state.is_news(obj.session_uid, "frames", frames, simulated)
+        if watched_edits.controls_are_news(obj, flesh) or others:
             updates.wait(obj)

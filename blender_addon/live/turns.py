@@ -76,11 +76,14 @@ class UpdateQueue:
     #: Object session id -> what an update was scheduled for, of edits that Blender reports again and again.
     followed: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def is_news(self, uid: int, what: str, value: Any) -> bool:
-        """Returns whether no update was scheduled for this value of `what` yet: each of Blender's updates shows an edit again, until the
-        flesh is simulated with it.
+    def is_news(self, uid: int, what: str, value: Any, simulated: Any) -> bool:
+        """Returns whether `what` is not as the flesh was `simulated`, and no update was scheduled for its value yet: each of Blender's
+        updates shows an edit again, until the flesh is simulated with it.
         """
         known = self.followed.setdefault(uid, {})
+        if value == simulated:
+            known.pop(what, None)  # edited back: the same edit is news again
+            return False
         news = what not in known or known[what] != value
         known[what] = value
         return news

@@ -16,11 +16,18 @@ def follow_rigs(obj, flesh) -> None:
     """Follows force fields, and curves or drivers of rigs and settings, that may have been edited, or have moved controls."""
     if flesh.motion is None:
         return
-    now = rig_controls.control_animation(obj)
-    if flesh.motion.moving != now and turns.state.is_news(obj.session_uid, "controls", now):
+    if controls_are_news(obj, flesh):
         updates.wait(obj)
     if len(obj.thew.rigs) and not windows.is_playing():
         rigging.follow_controls(obj)
+
+
+def controls_are_news(obj, flesh) -> bool:
+    """Returns whether force fields, curves or drivers are others than the motion was read with, for which no update was scheduled yet."""
+    if flesh.motion is None:
+        return False
+    now = rig_controls.control_animation(obj)
+    return turns.state.is_news(obj.session_uid, "controls", now, flesh.motion.moving)
 
 
 def follow_things(obj, flesh, scene, depsgraph) -> None:
@@ -28,10 +35,9 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
     if windows.is_playing() or not obj.thew.use_contact or flesh.motion is None:
         return  # playback checks each frame itself
     now = ContactSettings.from_object(obj, scene)
-    if flesh.build_settings.contact != now:
-        if turns.state.is_news(obj.session_uid, "contact", now):
-            updates.wait(obj)
-    elif flesh.motion.colliders.each:
+    if turns.state.is_news(obj.session_uid, "contact", now, flesh.build_settings.contact):
+        updates.wait(obj)
+    elif flesh.build_settings.contact == now and flesh.motion.colliders.each:
         resting.follow_colliders(obj, flesh, scene, depsgraph)
 
 
@@ -43,9 +49,9 @@ def follow_pins(obj, flesh, scene, depsgraph) -> None:
     if windows.is_playing() or flesh.motion is None or not flesh.motion.pinned or flesh.condition.pose is Pose.OTHER:
         return
     now = scene_pins.fingerprint(obj)
-    if flesh.motion.pinned != now:  # a target that is carried by a bone was moved, say
-        if turns.state.is_news(obj.session_uid, "pins", now):
-            updates.wait(obj)
+    if turns.state.is_news(obj.session_uid, "pins", now, flesh.motion.pinned):
+        updates.wait(obj)  # a target that is carried by a bone was moved, say
+    if flesh.motion.pinned != now:
         return
     frame = scene.frame_current
     if not flesh.clip_start <= frame <= flesh.clip_end:

@@ -66,16 +66,18 @@ def health(
     unseen: str = "",
     played: PlayedBake | None = None,
     rest_position: bool = False,
+    stale: bool = False,
 ) -> Health:
     """Returns the line for a mesh with flesh at the scene's `frame`; `flesh`: its stages, or None.
 
     settings, made: the object's settings and Thew's record of it; riders: number of meshes that ride on it; unseen: why the view
-    shows none of it, or ""; played: what its bake plays, where that is shown; rest_position: whether the armature is switched to it.
+    shows none of it, or ""; played: what its bake plays, where that is shown; rest_position: whether the armature is switched to it;
+    stale: whether the motion in view is of former settings, and stays so.
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
-    edited = flesh is not None and flesh.condition.is_behind
+    edited = flesh is not None and (stale or flesh.condition.is_behind)
     if problem in POSE_PROBLEMS and rest_position:
         return Health("NOTICE", REST_POSITION_TEXT)
     if problem in POSE_PROBLEMS:

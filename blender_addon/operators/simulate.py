@@ -11,8 +11,9 @@ import bpy
 from bpy.props import IntProperty
 
 from ..languages.translations import report, show_status, translate
-from ..live import jobs, requested, target, turns
+from ..live import jobs, motion_edits, requested, target, turns
 from ..live.session import register
+from ..logic.errors import Cancelled
 from ..scene import windows
 from .operator_bases import Job, clear_status, fill, fresh_property
 
@@ -82,6 +83,11 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
             return self.report_success(obj, register.state_of(obj))
         if request.error is None or obj is None or isinstance(request.error, ReferenceError):
             report(self, {"WARNING"}, "The simulation was dropped: something else began, or its object is gone.")
+            return {"CANCELLED"}
+        if isinstance(request.error, Cancelled) and motion_edits.is_stale(
+            obj, bpy.context.scene, register.known_state(obj)
+        ):
+            report(self, {"WARNING"}, "Cancelled: the motion in view is of the former settings. Play, or press Simulate.")
             return {"CANCELLED"}
         return self.refuse(obj, request.error)
 

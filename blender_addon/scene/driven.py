@@ -79,12 +79,19 @@ def fields_in(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> list[bpy.
     chosen = settings.field_collection
     objects = scene.objects if chosen is None else [each for each in chosen.all_objects if each.name in scene.objects]
     found = [each for each in objects if has_field(each) and each != obj]
-    found = [each for each in found if not each.hide_viewport or animation.animates(each, "hide_viewport")]
     if not found:
         return []
     layer = layer_of(scene)
-    seen = [each for each in found if each.name in layer.objects and not each.hide_get(view_layer=layer)]
-    return sorted(seen, key=lambda each: each.name)
+    return sorted((each for each in found if is_seen(each, layer)), key=lambda each: each.name)
+
+
+def is_seen(field: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
+    """Returns whether a field is seen in a view layer: nothing hides it or its collections, but a keyed Disable in Viewports."""
+    if field.name not in layer.objects:
+        return False
+    if animation.animates(field, "hide_viewport"):
+        return not field.hide_get(view_layer=layer)
+    return field.visible_get(view_layer=layer)
 
 
 def has_field(obj: bpy.types.Object) -> bool:

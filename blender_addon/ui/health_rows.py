@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..languages.translations import translate
-from ..live import hidden_flesh, riding, updates, validity, work
+from ..live import hidden_flesh, motion_edits, riding, updates, validity, work
 from ..live.session import register as fleshes
 from ..logic.health import Health, former_bake_health, health, neighbour_moved_health, shorten
 from ..scene.reading import armature_of
@@ -23,7 +23,8 @@ def health_of(obj, frame: float) -> Health:
     """Returns the state of the flesh of an object at the scene's `frame`."""
     flesh = fleshes.known_state(obj)
     unseen = hidden_flesh.hidden_reason(obj, flesh)
-    known = len(riding.riders_of(obj)), unseen, played_bake(obj), in_rest_position(obj)
+    stale = motion_edits.is_stale(obj, bpy.context.scene, flesh)
+    known = len(riding.riders_of(obj)), unseen, played_bake(obj), in_rest_position(obj), stale
     found = health(obj.thew, obj.thew.made, flesh, frame, *known)
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found

@@ -2,7 +2,7 @@
 """Marks of ready frames in the timeline and the other dope sheets, for the mesh that the panel shows.
 
 A thin line under the frame numbers covers the simulated frames of the range that plays: bright where they are those of the present
-settings, faint where they are of former ones and the present motion is on its way.
+settings, faint where they are of former ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..live import session, target, turns
+from ..live import motion_edits, session, target, turns
 from .viewing import Overlay
 
 READY_COLOUR, FORMER_COLOUR = (0.25, 0.85, 0.75, 0.9), (0.25, 0.85, 0.75, 0.3)
@@ -40,6 +40,7 @@ def spans(obj: bpy.types.Object | None) -> list[Span]:
     arriving, found = flesh.arriving, []  # the simulating thread may replace it
     if flesh.clip is not None and flesh.condition.is_showable:
         former = arriving is not None or flesh.condition.is_behind or turns.is_due(obj)
+        former = former or motion_edits.is_stale(obj, bpy.context.scene, flesh)
         found.append(Span(flesh.clip_start, flesh.clip_end, FORMER_COLOUR if former else READY_COLOUR))
     if arriving is not None:
         first, last = arriving.ready_frames()

@@ -248,3 +248,42 @@ def test_field_changes_while_poses_are_read(scene, monkeypatch, change, asked):
         part("live.session").register.forget(body)
         assert bpy.ops.thew.simulate() == {"FINISHED"}
         np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def own_eye(field, hidden: bool) -> None:
+    field.hide_set(hidden)
+
+
+def collection_eye(field, hidden: bool) -> None:
+    bpy.context.view_layer.layer_collection.children[0].hide_viewport = hidden
+
+
+def collection_screen(field, hidden: bool) -> None:
+    field.users_collection[0].hide_viewport = hidden
+
+
+def collection_box(field, hidden: bool) -> None:
+    bpy.context.view_layer.layer_collection.children[0].exclude = hidden
+
+
+@pytest.mark.parametrize("switch", [own_eye, collection_eye, collection_screen, collection_box])
+def test_shown_field_acts_at_once(scene, monkeypatch, switch):
+    """A field that is hidden stops to act, and acts again once it is shown, without playing."""
+    for body, _ in window_of(monkeypatch):
+        field, weather = add_field("WIND", 20.0, TO_X), bpy.data.collections.new("Weather")
+        scene.collection.children.link(weather)
+        weather.objects.link(field)
+        scene.collection.objects.unlink(field)
+        bpy.context.view_layer.objects.active = body
+        bpy.context.view_layer.update()
+        tick()
+        bpy.context.view_layer.update()  # takes in what the update wrote, as a window does
+        assert len(flesh_of(body).motion.driven.fields) == 1
+        for hidden in (True, False, True):
+            switch(field, hidden)
+            bpy.context.view_layer.update()
+            assert part("live.updates").state.waiting, hidden
+            tick()
+            bpy.context.view_layer.update()
+            assert len(flesh_of(body).motion.driven.fields) == (not hidden)
+            assert not part("live.updates").state.waiting

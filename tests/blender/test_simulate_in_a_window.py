@@ -167,6 +167,18 @@ def test_simulate_setting_restarts(press, name, value):
     np.testing.assert_array_equal(play(press.body, FRAMES), shown)
 
 
+def test_simulate_cancelled_unchanged(press):
+    """Where no setting was edited, the message says that nothing was changed."""
+    press.body.thew.tremble = flesh_of(press.body).build_settings.tremble
+    job = press()
+    assert job.hand("ESC", "PRESS") == {"RUNNING_MODAL"} and job.hand() == {"CANCELLED"}
+    assert job.reported[-1][1] == "Cancelled: nothing was changed."
+
+
+#: What a cancelled Simulate says after an edit of settings.
+FORMER = "Cancelled: the motion in view is of the former settings. Play, or press Simulate."
+
+
 @pytest.mark.parametrize("how", ["esc", "button"])
 @pytest.mark.parametrize("early", [True, False])
 def test_simulate_cancelled(press, how, early):
@@ -180,9 +192,31 @@ def test_simulate_cancelled(press, how, early):
     else:
         assert bpy.ops.thew.simulate_stop() == {"FINISHED"}
     tick()
-    assert job.hand() == {"CANCELLED"} and job.reported[-1][1] == "Cancelled: nothing was changed."
+    assert job.hand() == {"CANCELLED"} and job.reported[-1][1] == FORMER
     assert not updates().state.waiting and not updates().state.displayed_parts
     np.testing.assert_array_equal(play(press.body, FRAMES), before)
+
+
+@pytest.mark.parametrize(("name", "value"), [("softness", 0.9), ("cells_across", 7)])
+def test_simulate_cancelled_after_edit(press, name, value):
+    """A setting that was edited while it ran stays, and nothing claims that the former motion is that of it, until it plays."""
+    body, scene = press.body, bpy.context.scene
+    marks, state = part("ui.ready_frames"), part("ui.health_rows")
+    before = play(body, FRAMES)
+    job = press()
+    run_until_simulating(press)
+    setattr(body.thew, name, value)
+    assert bpy.ops.thew.simulate_stop() == {"FINISHED"}
+    tick()
+    assert job.hand() == {"CANCELLED"}
+    assert job.reported[-1][1] == FORMER
+    assert getattr(body.thew, name) == pytest.approx(value)
+    assert state.health_of(body, scene.frame_current).text == part("logic.health").EDITED_TEXT
+    assert [each.colour for each in marks.spans(body)] == [marks.FORMER_COLOUR]
+    np.testing.assert_array_equal(play(body, FRAMES), before)  # a frame that is looked up begins the update
+    tick()
+    assert state.health_of(body, scene.frame_current).text.startswith("Moves")
+    assert [each.colour for each in marks.spans(body)] == [marks.READY_COLOUR]
 
 
 def test_simulate_survives_undo(press):
