@@ -204,6 +204,9 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
                     f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {MAX_STRENGTH:.0e}, "
                     "which no flesh withstands: lower it"
                 )
+        sizes = {slider: value for slider, value in zip(SLIDERS, row, strict=True) if slider in used}
+        if sizes.get("tube_radius", 0.0) >= sizes.get("ring_radius", math.inf):
+            raise Refusal(f"Tube Radius of the rig “{rig.name}”{where} must be below Ring Radius: make it smaller")
     for (a, _), (b, _) in pairwise(samples):
         if not b - a > CONTROL_TOLERANCE:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")

@@ -9,8 +9,8 @@ from ..logic import cycles
 FRAME_RANGE = (-1048574, 1048574)
 
 
-#: Largest number of cells along a character. The cost grows by the power 1.8 (`logic.health`): 42 times that of 12 cells.
-MAX_CELLS = 96
+#: Largest number of cells along a character. The cost grows by the power 1.8 (`logic.health`): 20 times that of 12 cells.
+MAX_CELLS = 64
 
 
 #: Criteria by which finer functions act, with Adaptive.
