@@ -100,8 +100,7 @@ def is_ready(obj, scene, flesh) -> bool:
 
 def has_failed(obj, scene, flesh) -> bool:
     """Returns whether the last update failed, and another would have the same inputs."""
-    condition = flesh.condition
-    failed = condition.build is not Build.OPEN and condition.is_trusted
+    failed = flesh.condition.build is not Build.OPEN and flesh.condition.is_trusted
     return failed and flesh.failed_inputs == validity.update_inputs(obj, scene)
 
 
@@ -226,6 +225,7 @@ def tick() -> float | None:
         if state.rendering:  # meshes must not change during a render
             return SETTING_DELAY
         if state.stepper is None and not start_next():
+            redraw(not state.waiting)  # the last one that waited may have needed no update
             return SHORT_DELAY if state.waiting else None
         # The window stays responsive between two slices that read Blender's data, and during native work in its thread.
         if turns.is_superseded(time.monotonic()):

@@ -252,3 +252,18 @@ def test_unregister_leaves_nothing(window):
         sys.modules[package].register()
     assert bpy.data.objects["Body"].thew.made.flesh
     assert np.isfinite(play(bpy.data.objects["Body"], (3, 9))).all()
+
+
+def test_line_is_drawn_at_the_end(window, monkeypatch):
+    """What the timeline shows once nothing is under way was drawn last: its line is not left faint."""
+    body, _, _ = window
+    drawn, marks, updates = [], part("ui.ready_frames"), part("live.updates")
+    monkeypatch.setattr(part("scene.windows"), "redraw", lambda: drawn.append(marks.spans(body)))
+    body.thew.softness = 0.2
+    assert updates.tick() is not None
+    body.thew.softness = 0.2  # as Blender sets it again when the mouse lets go
+    while updates.tick() is not None:
+        bpy.context.view_layer.update()  # as a window does between two steps
+        if updates.state.stepper is not None and updates.state.stepper.waiting:
+            updates.state.stepper._thread.join(0.1)
+    assert drawn[-1] == marks.spans(body)
