@@ -12,6 +12,7 @@ from .cuts import cut_text
 from .errors import sentence
 from .sentences import plural
 from .states import Motion
+from .still_poses import nothing_moves, unmoved_text
 from .text_width import cut, text_width
 
 
@@ -100,6 +101,8 @@ def health(
         return Health("GOOD", "At rest in every pose")
     along = f"; {riders} {'rides' if riders == 1 else 'ride'} along" if riders else ""
     first, last = flesh.build_settings.live  # the clip may hold more, of a longer range before
+    if nothing_moves(flesh):
+        return Health("NOTICE", REST_POSITION_TEXT if rest_position else unmoved_text(first, last))
     still = flesh.motion.still_frame(first, last) if flesh.motion is not None else None
     along = along if still is None else f"; the bones stand still from {still} on"
     return Health("GOOD", f"Moves, frames {max(first, flesh.clip_start)} to {min(last, flesh.clip_end)}{along}")

@@ -9,6 +9,7 @@ from ..live import jobs, playback, riding, target, whole_character
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
+from ..logic.still_poses import nothing_moves, unmoved_text
 from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH, RIGID, STIFFNESS, own_group_note
 from ..scene.reading import armature_of
@@ -67,6 +68,8 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 )
             if is_carried(flesh):
                 told.append(f"“{body.name}” has flesh, which bones hold all over.")
+            elif nothing_moves(flesh):
+                told.append(f"“{body.name}” has flesh. {unmoved_text(*flesh.build_settings.live)}.")
             else:
                 told.append(f"“{body.name}” has flesh: play the animation to see it move.")
         for body in taken.bodies if self._first else ():

@@ -14,6 +14,7 @@ from ..languages.translations import report, show_status, translate
 from ..live import jobs, motion_edits, requested, target, turns
 from ..live.session import register
 from ..logic.errors import Cancelled
+from ..logic.still_poses import nothing_moves, unmoved_text
 from ..scene import windows
 from .operator_bases import Job, clear_status, fill, fresh_property
 
@@ -87,12 +88,16 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
         if isinstance(request.error, Cancelled) and motion_edits.is_stale(
             obj, bpy.context.scene, register.known_state(obj)
         ):
-            report(self, {"WARNING"}, "Cancelled: the motion in view is of the former settings. Play, or press Simulate.")
+            report(
+                self, {"WARNING"}, "Cancelled: the motion in view is of the former settings. Play, or press Simulate."
+            )
             return {"CANCELLED"}
         return self.refuse(obj, request.error)
 
     def message(self, obj, _result):
         flesh = register.state_of(obj)
+        if nothing_moves(flesh):
+            return f"“{obj.name}” was simulated. {unmoved_text(flesh.clip_start, flesh.clip_end)}."
         return f"“{obj.name}” moves from frame {flesh.clip_start} to {flesh.clip_end}."
 
 

@@ -6,7 +6,18 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, evaluated_positions, flesh_of, make_body, part, play
+from helpers import (
+    Layout,
+    activate,
+    add_rig,
+    animate,
+    evaluated_positions,
+    flesh_of,
+    make_armature,
+    make_body,
+    part,
+    play,
+)
 from test_panel import draw, words
 
 
@@ -198,3 +209,91 @@ def test_details_of_a_bake(moving_character, tmp_path):
             body = bpy.data.objects["Body"]
         told = line(body)
         assert "in the bake: Bake again, or Show Live" in told and told in words(draw()["details"])
+
+
+@pytest.fixture
+def unmoved_character(fleshed_character):
+    """Builds a character with flesh whose armature has no keys."""
+    body, rig = fleshed_character
+    rig.animation_data_clear()
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    return body, rig
+
+
+UNMOVED = "Nothing moves the bones in frames 1 to 20: key them, or give the armature an action"
+
+
+def test_health_without_animation(unmoved_character):
+    """Where nothing moves the bones, the line, Details and the messages say so and what to do; with keys they say that it moves."""
+    body, rig = unmoved_character
+    assert line(body) == UNMOVED
+    details = words(draw(width=800)["details"])
+    assert details.startswith(UNMOVED) and "Nothing is wrong" not in details
+    simulate = part("operators.simulate").THEW_OT_simulate
+    assert simulate.message(None, body, None) == f"“Body” was simulated. {UNMOVED}."
+    rig.data.pose_position = "REST"
+    assert "switch to Pose Position" in line(body)
+    rig.data.pose_position = "POSE"
+    body.thew.motion_start = "SETTLED"  # reads no frames before the range
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert line(body) == UNMOVED
+    animate(rig)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert line(body).startswith("Moves") and "moves from" in simulate.message(None, body, None)
+
+
+def test_add_without_animation(scene):
+    """Add Flesh that simulates too, as in a window, says that nothing moves the bones."""
+    from types import SimpleNamespace
+
+    rig = make_armature()
+    body = make_body(rig)
+    activate(body)
+    context, whole = bpy.context, part("live.whole_character")
+    job = whole.add(body, context.scene, context.view_layer, cells_across=6, method="hyperelastic", simulate=True)
+    taken = part("logic.tasks").finish(job)
+    told = part("operators.add").THEW_OT_add.message(SimpleNamespace(_first=True), body, taken)
+    frames = f"frames {scene.frame_start} to {scene.frame_end}"
+    assert told.startswith(f"“Body” has flesh. Nothing moves the bones in {frames}: key them, or give the armature")
+
+
+def add_bump(body, _rig):
+    add_rig(body, bone="Spine").control = 1.0
+
+
+def add_wind(body, _rig):
+    bpy.ops.object.effector_add(type="WIND")
+    activate(body)
+
+
+def key_softness(body, _rig):
+    for frame, value in ((1, 0.2), (20, 0.8)):
+        body.thew.softness = value
+        body.keyframe_insert("thew.softness", frame=frame)
+
+
+def let_sag(body, _rig):
+    body.thew.rest_includes_gravity = False
+
+
+def carry(body, rig):
+    body.parent = rig
+    for frame, x in ((1, 0.0), (20, 0.2)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+
+
+def key_before(_body, rig):
+    """Moves a bone in the two seconds before the range, which are run in."""
+    for frame, turned in ((-40, 0.5), (-2, 0.0)):
+        rig.pose.bones["Spine"].rotation_euler.x = turned
+        rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=frame)
+
+
+@pytest.mark.parametrize("change", [add_bump, add_wind, key_softness, let_sag, carry, key_before])
+def test_health_moved_otherwise(unmoved_character, change):
+    """Flesh that something else moves is not told to be without motion."""
+    body, rig = unmoved_character
+    change(body, rig)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert line(body).startswith("Moves")
