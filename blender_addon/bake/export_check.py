@@ -134,7 +134,7 @@ def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scen
     finders = {"glTF": gltf_traps.traps, "FBX": fbx_traps.traps, "USD": point_traps.usd_traps}
     finder = finders.get(settings.format)
     of_keys = list(finder(playing, settings, scene)) if playing and finder is not None else []
-    return [*of_keys, *helper_traps.traps(boned, settings, scene)]
+    return [*of_keys, *helper_traps.traps(boned, settings, scene), *helper_traps.idle_traps(meshes, settings)]
 
 
 # live flesh ---------------------------------------------------------------------------------------------------------

@@ -14,12 +14,14 @@ from ..scene import own_skin, writing
 from ..scene.key_playing import moving_armature
 from . import fbx_traps, gltf_traps, point_traps
 from .skin_traps import SHAPELESS_MODIFIERS, left_modifier_traps
-from .traps import NOTICE, WARNING, ExportSettings, Trap, names_of, setting_trap
+from .traps import NOTICE, WARNING, ExportSettings, Trap, is_exported, names_of, setting_trap
 
 #: Options of the glTF exporter that spoil the motion of bones as they spoil that of keys.
 BONE_OPTIONS = {"export_animations", "export_frame_step"}
 #: Settings by which exporters apply modifiers.
 APPLY_SETTINGS = {"glTF": "export_apply", "FBX": "use_mesh_modifiers"}
+#: Settings by which exporters write deforming bones alone.
+DEFORM_SETTINGS = {"glTF": "export_def_bones", "FBX": "use_armature_deform_only", "USD": "only_deform_bones"}
 
 
 def object_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
@@ -42,6 +44,28 @@ def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.t
     finder = {"glTF": of_gltf, "FBX": of_fbx, "USD": of_usd}.get(settings.format)
     if meshes and finder is not None:
         yield from finder(meshes, settings, scene)
+
+
+def idle_traps(meshes: list[bpy.types.Object], settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of helper bones of bakes that do not play: they leave among the bones of their armature, and move nothing."""
+    name = DEFORM_SETTINGS.get(settings.format, "")
+    if not name or settings.value(name) is not False or settings.value("export_armatures") is False:
+        return
+    told = set()
+    for obj in meshes:
+        armature = moving_armature(obj)
+        for bake in obj.thew.bakes if armature is not None and is_exported(armature, settings) else ():
+            helpers = own_skin.helper_names(armature, bake.token).values() if bake.token else ()
+            idle = [bone for bone in helpers if not armature.data.bones[bone].use_deform]
+            if not idle or (armature, bake.token) in told:
+                continue
+            told.add((armature, bake.token))
+            text = (
+                f"{settings.format} export writes {plural(len(idle), 'helper bone')} of “{bake.name}”, a bake that does not play, which "
+                f"{'moves' if len(idle) == 1 else 'move'} nothing: export deforming bones alone, or remove that bake"
+            )
+            yield setting_trap("idle_bones", obj, text, settings, NOTICE, **{name: True})
+            break  # one press mends them all
 
 
 def of_gltf(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:

@@ -245,3 +245,29 @@ def test_usd_of_dead_keys(dancer):
     assert values["export_shapekeys"] is False and "export_shapekeys" not in keys_of(USD, **values)
     body.shape_key_add(name="Smile")
     assert "export_shapekeys" not in keys_of(USD, export_animation=True)
+
+
+@pytest.mark.parametrize("exporter", [GLTF, FBX, USD])
+def test_bones_of_a_bake_that_does_not_play(dancer, exporter, tmp_path):
+    """Helper bones of another bake are told, and the button leaves them out; those that play are not told."""
+    body, rig = dancer
+    bake(body)
+    assert "idle_bones" not in keys_of(exporter)
+    assert bpy.ops.thew.bake(target="COMPRESSED", clips="ALL") == {"FINISHED"}
+    values, context = {}, bpy.context
+    settings = part("bake.traps").ExportSettings(exporter, values)
+    found = [
+        trap
+        for trap in part("bake.export_check").find_traps(context.scene.objects, settings)
+        if trap.key == "idle_bones"
+    ]
+    assert len(found) == 1 and found[0].level == "NOTICE" and "writes 6 helper bones of “" in found[0].text
+    part("logic.tasks").finish(
+        part("bake.mending").mend("idle_bones", body, context.scene, context.view_layer, settings)
+    )
+    assert list(values.values()) == [True] and "idle_bones" not in keys_of(exporter, **values)
+    if exporter == GLTF:
+        path = tmp_path / "keys.glb"
+        for options, count in (({}, 6), (values, 0)):
+            assert bpy.ops.export_scene.gltf(filepath=str(path), **options) == {"FINISHED"}
+            assert sum(node.get("name", "").startswith("flesh.") for node in GltfFile(path).nodes) == count
