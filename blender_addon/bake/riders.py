@@ -48,7 +48,9 @@ def body_of(obj: bpy.types.Object) -> bpy.types.Object:
     """Returns the body of a rider. Raises a `Refusal` if the rider has lost it."""
     body = obj.thew.body
     if body is None or not body.thew.made.flesh:
-        raise Refusal(f"{describe(obj)} has no body to ride on any more: choose one in its panel, or press Remove")
+        raise Refusal(
+            f"{describe(obj)} has no body to ride on any more: choose one in its panel, or press Remove Flesh"
+        )
     jobs.check_flesh(body)
     return body
 

@@ -18,9 +18,9 @@ def hidden_reason(obj: bpy.types.Object, flesh: Flesh | None) -> str:
         return "" if bakes.bake_descriptions(obj) else "What was baked is gone: press Show Live, or Bake again"
     armature, mine = reading.armature_modifier(obj), modifier.modifier_by_id(obj, made.modifier)
     if mine is None:
-        return "Thew's modifier is gone: press Add Flesh again, or Remove"
+        return "Thew's modifier is gone: press Add Flesh again, or Remove Flesh"
     if armature is None:
-        return "The Armature modifier that the flesh followed is gone: give it one and press Add Flesh, or Remove"
+        return "The Armature modifier that the flesh followed is gone: give it one and press Add Flesh, or Remove Flesh"
     if armature.object is None:
         return f"The modifier “{armature.name}” has no armature: choose one there"
     if not armature.show_viewport:

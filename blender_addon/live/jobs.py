@@ -18,8 +18,8 @@ from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.still_poses import still_text
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
+from ..saved import additions, restarts
 from ..saved import bakes as saved_bakes
-from ..saved import restarts
 from ..scene import bakes, cache_files, flesh_map, groups, libraries, modifier, pins, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
@@ -176,7 +176,7 @@ def check_flesh(obj) -> None:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
     modifier.note_modifier(obj)
     if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
-        raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove")
+        raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove Flesh")
     if modifier.is_former_flesh(obj):
         modifier.migrate(obj)
         apply_state(obj)
@@ -291,10 +291,11 @@ EFFECT_HANDLERS[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 # removing -------------------------------------------------------------------------------------------------------------
 
 
-def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> list[str]:
+def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False, keep_settings: bool = False) -> list[str]:
     """Restores the object to its state before flesh was added; returns notes for the artist.
 
-    Rigs are the artist's work: they are kept for when flesh is added again, unless `remove_rigs`.
+    Rigs are the artist's work: they are kept for when flesh is added again, unless `remove_rigs`. `keep_settings`: so are settings that
+    were changed.
     """
     reading.check_editable(obj)
     saved_bakes.migrate(obj)
@@ -325,6 +326,8 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         rigging.clear(obj)
     elif len(obj.thew.rigs):
         sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
+    if keep_settings and additions.changed_settings(obj):
+        sentences.append(f"{name} keeps its settings, for when flesh is added again")
     sentences += riding.dismount_all(obj)
     cache_files.forget(obj)
-    return [*skin.remove_thew(obj, "its armature moves it again"), *sentences]
+    return [*skin.remove_thew(obj, "its armature moves it again", keep_settings), *sentences]

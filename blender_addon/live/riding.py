@@ -185,7 +185,9 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
     if obj == body:
         raise Refusal(f"{name} cannot ride on itself: select clothes or eyes too, and the body last")
     if obj.thew.made.flesh or obj.thew.made.keyframed:
-        raise Refusal(f"{name} has flesh of its own: press Remove there first, if it should ride on {describe(body)}")
+        raise Refusal(
+            f"{name} has flesh of its own: press Remove Flesh there first, if it should ride on {describe(body)}"
+        )
     reading.check_unshared(obj, "be moved along")
     if len(obj.data.vertices) == 0:
         raise Refusal(libraries.missing_text(obj) or f"{name} has no vertices: there is nothing to ride")

@@ -67,10 +67,10 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     return live
 
 
-def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
+def remove_thew(obj: bpy.types.Object, why: str, keep_settings: bool = False) -> list[str]:
     """Takes modifier and notes of Thew from an object, which keeps its rigs, and its bakes muted; returns notes for the artist.
 
-    `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing.
+    `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing. `keep_settings`: see `additions.reset`.
     """
     kept, notes = bakes.bake_descriptions(obj), []
     if kept and why:
@@ -78,6 +78,6 @@ def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
         notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")
     modifier.remove(obj)
     override_backup.forget(obj)
-    reset(obj, keep_rigs=True, keep_bake=bool(kept))
+    reset(obj, keep_rigs=True, keep_bake=bool(kept), keep_settings=keep_settings)
     registers.forget(obj)
     return notes

@@ -11,7 +11,7 @@ from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.still_poses import nothing_moves, unmoved_text
 from ..saved.choices import MAX_CELLS, METHODS
-from ..scene.flesh_map import FLESH, RIGID, STIFFNESS, own_group_note
+from ..scene.flesh_map import FLESH, RIGID, STIFFNESS, own_group_note, was_kept
 from ..scene.reading import armature_of
 from .operator_bases import Job, fill, fresh_property
 
@@ -75,7 +75,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
         for body in taken.bodies if self._first else ():
             painted = register.state_of(body).character.painted
             for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness), (RIGID, painted.rigid)):
-                if values is not None:
+                if values is not None and not was_kept(body, name):
                     report(self, {"WARNING"}, sentence(own_group_note(body, name)))
         others = other_flesh(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.state_of(obj)):
@@ -85,7 +85,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 self,
                 {"WARNING"},
                 f"“{others[0].name}” on the same armature has flesh already: if “{obj.name}” is clothes, eyes or hair, press "
-                "Remove, then Ride on Body.",
+                "Remove Flesh, then Ride on Body.",
             )
         if taken.riders:
             playback.look_up(bpy.context.scene)

@@ -9,8 +9,8 @@ from .operator_bases import QuickJob, option
 
 
 class THEW_OT_remove(QuickJob, bpy.types.Operator):
-    bl_label = "Remove"
-    bl_description = "Remove the flesh and let the Armature modifier move the mesh again"
+    bl_label = "Remove Flesh"
+    bl_description = "Remove the flesh and let the Armature modifier move the mesh again. Settings, rigs, painted maps and bakes stay"
 
     remove_baked_keys: option(
         BoolProperty, "Bakes Too", "Also delete the bakes: their shape keys, files and modifiers", default=False
@@ -20,4 +20,4 @@ class THEW_OT_remove(QuickJob, bpy.types.Operator):
 
     def edit(self, _context, obj):
         updates.stop_update()
-        return jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)
+        return jobs.remove(obj, self.remove_baked_keys, self.remove_rigs, keep_settings=True)

@@ -16,6 +16,7 @@ from bpy.props import (
 
 from . import overrides
 from .choices import BAKE_SPACES
+from .comparison import compared_properties
 from .edit_callbacks import record
 
 
@@ -59,6 +60,7 @@ class ThewMade(bpy.types.PropertyGroup):
     rides: record(BoolProperty, "The object rides on a body's flesh")
     along: record(BoolProperty, "The object rides because Add Flesh took its whole character")
     left: record(StringProperty, "Meshes of the character that were left as they are, and why, one per line")
+    own_maps: record(StringProperty, "Names of the maps that were kept when flesh was removed, one per line")
     keyframed: record(BoolProperty, "The object has keyframed flesh")
     cache: record(PointerProperty, "Holds the motion, where it is kept in the file", type=bpy.types.Image)
     notes: record(StringProperty, "Findings of the build, one per line")
@@ -68,16 +70,32 @@ class ThewMade(bpy.types.PropertyGroup):
 BAKE_PROPERTIES = {"baked_basis", "baked_tracks", "baked_rest_position", "store_tension", "bakes", "active_bake"}
 
 
-def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
-    """Resets every property to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
+#: Settings of the artist that choose frames and collections. All others are those that A and B hold.
+CHOICES = ("use_scene_range", "frame_start", "frame_end", "field_collection", "collider_collection")
+
+
+def changed_settings(obj: bpy.types.Object) -> set[str]:
+    """Returns the names of the artist's settings that differ from their defaults."""
+    known = {prop.identifier: prop for prop in compared_properties(obj.thew)}
+    known |= {name: obj.thew.bl_rna.properties[name] for name in CHOICES}
+    return {name for name, prop in known.items() if getattr(obj.thew, name) != getattr(prop, "default", None)}
+
+
+def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False, keep_settings: bool = False) -> None:
+    """Resets every property to its default, as if Thew had never been here; rigs and limbs, notes of a bake, and changed settings may be
+    kept. Maps that stay are remembered.
+    """
     by_hand = {"use_hand_lattice", "hand_lattice", "hand_mesh"}
     kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice", *by_hand} if keep_rigs else set()
     kept |= BAKE_PROPERTIES if keep_bake else set()
+    settings = changed_settings(obj) if keep_settings else set()
+    kept |= settings | ({"own_maps"} if obj.thew.made.own_maps else set())
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept and not overrides.has_entries(obj, group, name):
                 group.property_unset(name)
-    if keep_bake or (keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs) or obj.thew.hand_lattice)):
+    work = keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs) or obj.thew.hand_lattice)
+    if keep_bake or settings or work or obj.thew.made.own_maps:
         return
     for name in ("rigs", "limbs"):
         if not overrides.has_entries(obj, obj.thew, name):

@@ -35,7 +35,7 @@ def check(obj: bpy.types.Object) -> None:
         damaged = ["rest"] if made.longest_side <= 0.0 or any(map(is_singular, matrices)) else []
     if damaged:
         raise Refusal(
-            f"What the file keeps about the flesh of {describe(obj)} is damaged: press Remove, then Add Flesh"
+            f"What the file keeps about the flesh of {describe(obj)} is damaged: press Remove Flesh, then Add Flesh"
         )
 
 

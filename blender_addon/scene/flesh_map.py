@@ -85,13 +85,13 @@ def painted_maps(obj: bpy.types.Object, armature: bpy.types.Object, groups, coun
     flesh, stiffness, rigid = (found.get(name) for name in MAPS)
     if flesh is not None and is_filled(obj, flesh):
         flesh = None  # the automatic map
-    elif flesh is not None and not obj.thew.made.flesh_map:
+    elif flesh is not None and not obj.thew.made.flesh_map and not was_kept(obj, FLESH):
         notes.append(own_group_note(obj, FLESH))
     if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL_WEIGHT)).all():
         stiffness = None
     if rigid is not None and not rigid.any():
         rigid = None
-    elif rigid is not None and not obj.thew.made.rigid_map:
+    elif rigid is not None and not obj.thew.made.rigid_map and not was_kept(obj, RIGID):
         notes.append(own_group_note(obj, RIGID))
     return PaintedMaps(flesh, stiffness, rigid, tuple(notes))
 
@@ -105,8 +105,13 @@ def own_group_note(obj: bpy.types.Object, name: str) -> str:
     }[name]
     return (
         f"“{obj.name}” had a vertex group “{name}” before, which is used as the map of its flesh ({values}): if it means something "
-        "else, press Remove, rename it and add the flesh again"
+        "else, press Remove Flesh, rename it and add the flesh again"
     )
+
+
+def was_kept(obj: bpy.types.Object, name: str) -> bool:
+    """Returns whether a map is that of earlier flesh, which was kept when this was removed."""
+    return name in obj.thew.made.own_maps.splitlines()
 
 
 def is_bone(armature: bpy.types.Object | None, name: str) -> bool:
@@ -198,7 +203,7 @@ def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, na
 
 def remove_unpainted(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
     """Removes the maps that nobody painted; returns a sentence without full stop for each map that is kept."""
-    kept = []
+    kept, own = [], []
     for name in MAPS if libraries.owns_mesh(obj) else ():
         group = obj.vertex_groups.get(name)
         if group is None or is_bone(armature, name):
@@ -208,9 +213,11 @@ def remove_unpainted(obj: bpy.types.Object, armature: bpy.types.Object | None) -
         if ours:
             drop(obj, group)
         else:
+            own.append(name)
             kept.append(
                 f"“{obj.name}” keeps the vertex group “{name}”, which is not as Thew filled it, for when flesh is added again"
             )
+    obj.thew.made.own_maps = "\n".join(own)
     return kept
 
 

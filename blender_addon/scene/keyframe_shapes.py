@@ -31,7 +31,7 @@ def check_mesh(obj: bpy.types.Object | None) -> None:
     name, mesh, made = describe(obj), obj.data, obj.thew.made
     if made.flesh or made.rides:
         what = "has flesh that its bones drag along" if made.flesh else "rides on a body"
-        raise Refusal(f"{name} {what}, and a mesh has either that or keyframed flesh: press Remove there first")
+        raise Refusal(f"{name} {what}, and a mesh has either that or keyframed flesh: press Remove Flesh there first")
     reading.check_unshared(obj, "move along")
     if len(mesh.polygons) == 0:
         raise Refusal(f"{name} has no faces: keyframed flesh needs a surface")

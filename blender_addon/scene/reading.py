@@ -181,7 +181,7 @@ def lost_modifier_text(obj: bpy.types.Object) -> str:
     """Returns the sentence about flesh whose Armature modifier is gone."""
     return (
         f"The Armature modifier that the flesh of {describe(obj)} followed is gone: give it one and press Add Flesh, "
-        "or press Remove"
+        "or press Remove Flesh"
     )
 
 

@@ -387,7 +387,7 @@ def test_keyframed_excludes_flesh(scene):
     assert "keyframed flesh" in refusal(bpy.ops.thew.add, cells_across=4)
     assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
     body.thew.made.flesh = True
-    assert "press Remove" in refusal(bpy.ops.thew.keyframed_add)
+    assert "press Remove Flesh" in refusal(bpy.ops.thew.keyframed_add)
 
 
 def test_keyframed_add_cancelled(plain_sack, scene):
