@@ -184,6 +184,12 @@ def snapshot(obj) -> dict:
     }
 
 
+def forget_settings(obj) -> None:
+    """Resets the artist's settings, which stay when flesh is removed."""
+    for name in part("saved.additions").changed_settings(obj):
+        obj.thew.property_unset(name)
+
+
 def settings(obj) -> dict:
     """Returns the values of `Object.thew`."""
     values = {}

@@ -11,6 +11,7 @@ from helpers import (
     animate,
     evaluated_positions,
     flesh_of,
+    forget_settings,
     make_body,
     part,
     play,
@@ -253,6 +254,7 @@ def test_remove_restores_file(scene, character):
     play(body, FRAMES)
     scene.frame_set(7)
     assert bpy.ops.thew.remove() == {"FINISHED"}
+    forget_settings(body)
     assert snapshot(body) == before
     np.testing.assert_array_equal(play(body, FRAMES), skinned)
 
@@ -265,6 +267,7 @@ def test_remove_with_keys_restores_file(scene, character):
     add()
     bpy.ops.thew.bake()
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    forget_settings(body)
     assert snapshot(body) == before
     np.testing.assert_array_equal(play(body, FRAMES), skinned)
 

@@ -27,6 +27,7 @@ from helpers import (
     Layout,
     activate,
     evaluated_positions,
+    forget_settings,
     part,
     play,
     refusal,
@@ -207,6 +208,7 @@ def test_former_bake_in_file(scene, tmp_path, shown):
     use(rig, "Run")
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     bpy.context.scene.frame_set(1)
+    forget_settings(body)
     assert snapshot(body) == before
 
 

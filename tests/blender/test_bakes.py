@@ -15,6 +15,7 @@ from helpers import (
     Layout,
     activate,
     flesh_of,
+    forget_settings,
     make_armature,
     make_body,
     make_character,
@@ -283,6 +284,7 @@ def test_add_after_finished_bake(character):
     assert_same(play(body, FRAMES), live)
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     bpy.context.scene.frame_set(1)
+    forget_settings(body)
     assert snapshot(body) == before
 
 

@@ -9,7 +9,18 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated_positions, flesh_of, make_armature, make_body, part, play, refusal, snapshot
+from helpers import (
+    activate,
+    evaluated_positions,
+    flesh_of,
+    forget_settings,
+    make_armature,
+    make_body,
+    part,
+    play,
+    refusal,
+    snapshot,
+)
 from ticking import tick
 
 FRAMES = range(1, 21)
@@ -199,6 +210,7 @@ def test_map_untouched_removed(character):
     part("scene.flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
     assert "Flesh" in body.vertex_groups
     assert bpy.ops.thew.remove() == {"FINISHED"}
+    forget_settings(body)
     assert snapshot(body) == before
 
 
@@ -400,3 +412,30 @@ def test_automatic_denied(fleshed_character, monkeypatch):
     assert body.name in asked[0]["message"]
     operators.THEW_OT_flesh_automatic.cancel(tool, context)
     np.testing.assert_array_equal(weights(body), painted)
+
+
+def test_map_of_earlier_flesh_is_known(character, capfd):
+    """A map that was kept when flesh was removed is known as Thew's own when flesh is added again; one of the artist's is told."""
+    body, _ = character
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="DESELECT")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for vertex in list(body.data.vertices)[-10:]:
+        vertex.select = True
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.delete(type="VERT")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    body.thew.softness = 0.6
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    out = capfd.readouterr().out
+    assert "keeps the vertex group “Flesh”" in out and "keeps its settings, for when flesh is added again" in out
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert "had a vertex group" not in capfd.readouterr().out + body.thew.made.notes
+    assert body.thew.softness == pytest.approx(0.6) and body.thew.cells_across == 6
+    other = make_body(bpy.data.objects["Rig"], name="Other")
+    other.vertex_groups.new(name="Flesh").add([0, 1], 1.0, "REPLACE")
+    activate(other)
+    assert bpy.ops.thew.add(cells_across=6, whole=False) == {"FINISHED"}
+    assert "“Other” had a vertex group “Flesh” before" in capfd.readouterr().out

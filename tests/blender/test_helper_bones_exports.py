@@ -250,7 +250,7 @@ def test_usd_of_dead_keys(dancer):
 @pytest.mark.parametrize("exporter", [GLTF, FBX, USD])
 def test_bones_of_a_bake_that_does_not_play(dancer, exporter, tmp_path):
     """Helper bones of another bake are told, and the button leaves them out; those that play are not told."""
-    body, rig = dancer
+    body, _ = dancer
     bake(body)
     assert "idle_bones" not in keys_of(exporter)
     assert bpy.ops.thew.bake(target="COMPRESSED", clips="ALL") == {"FINISHED"}

@@ -14,6 +14,7 @@ from helpers import (
     add_modal,
     animate,
     flesh_of,
+    forget_settings,
     part,
     play,
     refusal,
@@ -92,7 +93,7 @@ def test_modal_still_at_rest(scene, character):
 
 
 def test_modal_remove_restores_file(scene, character):
-    """Removal restores the file, and the modal settings their defaults."""
+    """Removal restores the file; settings stay, and the preview ends."""
     body, _ = character
     body.thew.modes = 12
     scene.frame_set(7)
@@ -101,9 +102,10 @@ def test_modal_remove_restores_file(scene, character):
     body.thew.preview_mode = 2
     play(body, (3, 7))
     assert bpy.ops.thew.remove() == {"FINISHED"}
-    after = snapshot(body)
-    assert after["settings"].pop("modes") == 32 and before["settings"].pop("modes") == 12  # back to the default
-    assert after == before
+    assert (body.thew.modes, body.thew.method, body.thew.preview_mode) == (12, "modal", 0)
+    forget_settings(body)
+    body.thew.modes = 12
+    assert snapshot(body) == before
 
 
 def test_modal_saved_and_loaded(character, tmp_path):

@@ -163,6 +163,8 @@ def test_real_height_guessed_and_set(scene):
     giant = play(body, FRAMES)
     assert np.abs(giant - natural).max() > 1e-3
     bpy.ops.thew.remove()
+    assert body.thew.height() == 8.0, "what was set stays"
+    body.thew.real_height = 0.0
     scene.unit_settings.scale_length = 0.01
     bpy.ops.thew.add(cells_across=6)
     assert body.thew.height() == pytest.approx(1.7)  # 1.9 cm is not believed

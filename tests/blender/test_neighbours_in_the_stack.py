@@ -6,7 +6,17 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated_positions, make_character, play, refusal, size_of, snapshot, world
+from helpers import (
+    activate,
+    evaluated_positions,
+    forget_settings,
+    make_character,
+    play,
+    refusal,
+    size_of,
+    snapshot,
+    world,
+)
 from mathutils import Matrix
 
 FRAMES = (4, 12, 18)
@@ -110,6 +120,7 @@ def test_add_remakes_deleted_modifier(scene):
     scene.frame_set(1)
     body.modifiers.remove(body.modifiers["Second"])
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    forget_settings(body)
     assert snapshot(body) == before
 
 

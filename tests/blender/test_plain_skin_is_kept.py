@@ -6,7 +6,17 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated_positions, flesh_of, make_character, part, play, size_of, snapshot
+from helpers import (
+    activate,
+    evaluated_positions,
+    flesh_of,
+    forget_settings,
+    make_character,
+    part,
+    play,
+    size_of,
+    snapshot,
+)
 from mathutils import Matrix
 
 FRAMES = range(1, 21)
@@ -253,6 +263,7 @@ def test_old_flesh_updated(character, tmp_path, kind):
     bpy.context.scene.frame_set(1)
     bpy.context.view_layer.objects.active = body
     assert bpy.ops.thew.remove() == {"FINISHED"}
+    forget_settings(body)
     after = snapshot(body)
     uid = after["modifiers"][0][-1]
     assert uid and after == before
@@ -286,5 +297,6 @@ def test_old_flesh_removed(character):
     age(body, 2)
     bpy.context.scene.frame_set(1)
     assert bpy.ops.thew.remove() == {"FINISHED"}
+    forget_settings(body)
     assert snapshot(body) == before
     np.testing.assert_array_equal(play(body, FRAMES), skin)
