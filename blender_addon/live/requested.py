@@ -118,6 +118,18 @@ def cancel(request: Request) -> None:
         request.error = Cancelled()
 
 
+def stop() -> None:
+    """Cancels what was asked for, else drops the updates under way and waiting: the former motion stays in view until something is
+    edited, or plays.
+    """
+    requests = list(turns.state.requests.values())
+    for request in requests:
+        cancel(request)
+    if not requests:
+        updates.pause_updates()
+        updates.show_last_finished()
+
+
 def forget(request: Request) -> None:
     """Drops a request from the queue."""
     if turns.state.requests.get(request.uid) is request:

@@ -104,10 +104,12 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
 class THEW_OT_simulate_stop(bpy.types.Operator):
     bl_idname = "thew.simulate_stop"
     bl_label = "Stop"
-    bl_description = "Cancel Simulate; the flesh stays as it was"
+    bl_description = "Cancel what is being computed; the flesh stays as it was until something is edited, or plays"
     bl_options = {"INTERNAL"}
 
-    def execute(self, _context):
-        for request in list(turns.state.requests.values()):
-            requested.cancel(request)
+    def execute(self, context):
+        if not turns.state.requests and context.screen is not None and context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)  # its next frame would begin the update again
+        requested.stop()
+        windows.redraw()
         return {"FINISHED"}

@@ -7,6 +7,7 @@ import bpy
 
 from ..languages.translations import translate
 from ..live import hidden_flesh, motion_edits, riding, updates, validity, work
+from ..live.registers import is_alive
 from ..live.session import register as fleshes
 from ..logic.health import Health, former_bake_health, health, neighbour_moved_health, shorten
 from ..scene.reading import armature_of
@@ -61,10 +62,10 @@ def draw_progress(layout) -> bool:
     stepper = job or updates.state.stepper
     if stepper is None:
         return False
-    asked = job is None and bool(updates.state.requests)
+    obj = updates.state.updated_object
     row = layout.row(align=True)
     said = f"{stepper.status_text} (Esc cancels)" if job is not None else stepper.status_text
     row.progress(factor=stepper.bar.shown, text=translate(said))
-    if asked:
+    if job is None and (obj is None or is_alive(obj) and not updates.is_keyframed(obj)):
         row.operator("thew.simulate_stop", text="", icon="X")
     return True

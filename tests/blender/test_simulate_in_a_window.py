@@ -219,6 +219,36 @@ def test_simulate_cancelled_after_edit(press, name, value):
     assert [each.colour for each in marks.spans(body)] == [marks.READY_COLOUR]
 
 
+@pytest.mark.parametrize("how", ["edit", "play", "button"])
+def test_update_after_an_edit_has_stop(press, how):
+    """The bar of an update after an edit has the same button: the former motion stays in view until the next edit, or until it plays."""
+    from helpers import Layout
+
+    body, scene, rows = press.body, bpy.context.scene, part("ui.health_rows")
+    before = play(body, FRAMES)
+    updates().stop_update()
+    body.thew.softness = 0.9
+    run_until_simulating(press)
+    layout = Layout()
+    assert rows.draw_progress(layout) and ("operator", "thew.simulate_stop", "") in layout.seen
+    assert bpy.ops.thew.simulate_stop() == {"FINISHED"}
+    tick()
+    assert updates().state.stepper is None and not updates().state.waiting and flesh_of(body).arriving is None
+    assert rows.health_of(body, scene.frame_current).text == part("logic.health").EDITED_TEXT
+    press.hold.release()
+    if how == "play":
+        np.testing.assert_array_equal(play(body, FRAMES), before)
+    elif how == "edit":
+        body.thew.settling = 1.5
+    else:
+        job = press()
+    tick()
+    assert how != "button" or job.hand() == {"FINISHED"}
+    assert rows.health_of(body, scene.frame_current).text.startswith("Moves")
+    assert flesh_of(body).build_settings.softness == pytest.approx(0.9)
+    assert np.abs(play(body, FRAMES) - before).max() > 1e-3
+
+
 def test_simulate_survives_undo(press):
     """Undo drops what is under way before Blender's data are replaced; the simulation then runs with what undo brought back."""
     bpy.ops.ed.undo_push(message="before")
