@@ -70,6 +70,16 @@ def is_replaced(clip: ThewClip, request: BakeRequest, plans: list[ClipPlan]) -> 
     return False
 
 
+def replaced_remarks(obj: bpy.types.Object, request: BakeRequest, plans: list[ClipPlan]) -> list[str]:
+    """Returns the remark on frames of the scene that a bake had and that the new one does not hold."""
+    bake = saved_bakes.named(obj, request.name)
+    clip, plan = bake.scene_clip if bake is not None else None, next((p for p in plans if p.action is None), None)
+    if clip is None or plan is None or (plan.start <= clip.start and clip.end <= plan.end):
+        return []
+    had = f"frames {clip.start} to {clip.end}" if clip.start < clip.end else f"frame {clip.start}"
+    return [f"It replaces {had} of the bake “{bake.name}”: Bake As… keeps both under two names"]
+
+
 def former(pending: PendingBake) -> ThewBake | None:
     """Returns the bake that the new clips join or replace; None where there is none of that name."""
     return saved_bakes.named(pending.obj, pending.request.name)

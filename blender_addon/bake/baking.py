@@ -97,6 +97,7 @@ def bake(
     subject = reading.subject(cast.body, view_layer)
     request = request_of(cast.obj, wanted, target)
     plans, remarks = plans_of(cast, scene, wanted, request)
+    remarks += bake_records.replaced_remarks(cast.obj, request, plans)
     for each in cast.objects:
         bake_records.check(each, target, request, plans)
     clips: dict[bpy.types.Object, list[ClipContent]] = {each: [] for each in cast.objects}
@@ -261,13 +262,14 @@ def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Ta
     plan = clip_plans.scene_plan(obj, scene, start, end)
     request = replace(request_of(obj, wanted, target), space="REST")
     bake_records.check(obj, target, request, [plan])
+    remarks = bake_records.replaced_remarks(obj, request, [plan])
     yield from span(keyframed.bring_up_to_date(obj, scene), 0.0, 0.6)
     source = keyframes.source(obj, scene, view_layer, plan.frames)
     content = yield from span(target.prepare(source, "REST"), 0.6, CLIPS_SHARE)
     part = pending(obj, request, scene, [ClipContent(plan, content, source.metres)])
     names = yield from write_parts(target, [part], [source.accept])
     key_playing.follow_shown(obj)
-    return result_of([obj], target, request, names[0], [plan], [], scene)
+    return result_of([obj], target, request, names[0], [plan], remarks, scene)
 
 
 def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

@@ -529,3 +529,20 @@ def test_gltf_unfinished_posed(scene, tmp_path):
     roundtrips.play_animation(back, "RigAction")
     again = roundtrips.shapes(back, (5,))
     assert np.abs(again[0].max(axis=0) - seen[0].max(axis=0)).max() > 0.1
+
+
+def test_shorter_bake_tells_what_it_replaces(character, capfd):
+    """A bake of fewer frames says which ones it replaces, and undo brings them back; one of the same frames says nothing."""
+    body, _ = character
+    add()
+    for _ in range(2):
+        assert bpy.ops.thew.bake(frame_start=1, frame_end=20) == {"FINISHED"}
+    assert "It replaces" not in capfd.readouterr().out
+    bpy.ops.ed.undo_push(message="long")
+    assert bpy.ops.thew.bake(frame_start=20, frame_end=20) == {"FINISHED"}
+    assert "It replaces frames 1 to 20 of the bake “Shape Keys”" in capfd.readouterr().out
+    assert len(body.data.shape_keys.key_blocks) == 2
+    bpy.ops.ed.undo_push(message="short")
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    body = bpy.data.objects["Body"]
+    assert len(body.data.shape_keys.key_blocks) == 21 and body.thew.bakes[0].scene_clip.start == 1
