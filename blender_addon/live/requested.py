@@ -126,7 +126,9 @@ def stop() -> None:
     for request in requests:
         cancel(request)
     if not requests:
+        followed = dict(turns.state.followed)
         updates.pause_updates()
+        turns.state.followed.update(followed)  # Blender shows the same edit again with each selection
         updates.show_last_finished()
 
 

@@ -101,6 +101,15 @@ def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
     return replace(flesh.build_settings, live=build_settings.live) == build_settings
 
 
+def is_only_shortened(obj, scene, flesh: Flesh) -> bool:
+    """Returns whether all that has changed is the range, of which the clip holds every frame: what is in view is right."""
+    condition, now = flesh.condition, BuildSettings.from_object(obj, scene)
+    if not (condition.is_showable and condition.is_trusted) or condition.is_behind or condition.clip is Clip.BEHIND:
+        return False
+    same = flesh.mesh_uid == obj.data.session_uid and same_but_range(flesh, now) and not controls_moved(obj, flesh)
+    return same and flesh.covers(*now.live)
+
+
 def bake_differs(obj, scene) -> bool:
     """Returns whether a bake plays that was made with other settings than the present ones."""
     bake = saved_bakes.playing(obj)

@@ -287,3 +287,30 @@ def test_shown_field_acts_at_once(scene, monkeypatch, switch):
             bpy.context.view_layer.update()
             assert len(flesh_of(body).motion.driven.fields) == (not hidden)
             assert not part("live.updates").state.waiting
+
+
+def test_shown_field_is_news_after_it_was_dropped(scene, monkeypatch):
+    """An update that is dropped by the button beside its bar does not begin again with each selection; the next edit begins it."""
+    for body, _ in window_of(monkeypatch):
+        field, updates = add_field("WIND", 20.0, TO_X), part("live.updates")
+        bpy.context.view_layer.objects.active = body
+        bpy.context.view_layer.update()
+        tick()
+        bpy.context.view_layer.update()
+        field.hide_set(True)
+        bpy.context.view_layer.update()
+        assert updates.state.waiting
+        assert bpy.ops.thew.simulate_stop() == {"FINISHED"}
+        for _ in range(2):
+            body.select_set(not body.select_get())
+            bpy.context.view_layer.update()
+            assert not updates.state.waiting
+        field.hide_set(False)  # as it was simulated
+        bpy.context.view_layer.update()
+        tick()
+        bpy.context.view_layer.update()
+        field.hide_set(True)
+        bpy.context.view_layer.update()
+        assert updates.state.waiting, "the same edit again"
+        tick()
+        assert not flesh_of(body).motion.driven.fields
