@@ -69,7 +69,8 @@ class THEW_OT_add(Job, bpy.types.Operator):
             if is_carried(flesh):
                 told.append(f"“{body.name}” has flesh, which bones hold all over.")
             elif nothing_moves(flesh):
-                told.append(f"“{body.name}” has flesh. {unmoved_text(*flesh.build_settings.live)}.")
+                told.append(f"“{body.name}” has flesh, but nothing moves it yet.")
+                told.append(sentence(unmoved_text(*flesh.build_settings.live)))
             else:
                 told.append(f"“{body.name}” has flesh: play the animation to see it move.")
         for body in taken.bodies if self._first else ():

@@ -97,7 +97,10 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
     def message(self, obj, _result):
         flesh = register.state_of(obj)
         if nothing_moves(flesh):
-            return f"“{obj.name}” was simulated. {unmoved_text(flesh.clip_start, flesh.clip_end)}."
+            return [
+                f"“{obj.name}” was simulated, but nothing moves it.",
+                unmoved_text(flesh.clip_start, flesh.clip_end),
+            ]
         return f"“{obj.name}” moves from frame {flesh.clip_start} to {flesh.clip_end}."
 
 

@@ -230,7 +230,7 @@ def test_health_without_animation(unmoved_character):
     details = words(draw(width=800)["details"])
     assert details.startswith(UNMOVED) and "Nothing is wrong" not in details
     simulate = part("operators.simulate").THEW_OT_simulate
-    assert simulate.message(None, body, None) == f"“Body” was simulated. {UNMOVED}."
+    assert simulate.message(None, body, None) == ["“Body” was simulated, but nothing moves it.", UNMOVED]
     rig.data.pose_position = "REST"
     assert "switch to Pose Position" in line(body)
     rig.data.pose_position = "POSE"
@@ -254,7 +254,8 @@ def test_add_without_animation(scene):
     taken = part("logic.tasks").finish(job)
     told = part("operators.add").THEW_OT_add.message(SimpleNamespace(_first=True), body, taken)
     frames = f"frames {scene.frame_start} to {scene.frame_end}"
-    assert told.startswith(f"“Body” has flesh. Nothing moves the bones in {frames}: key them, or give the armature")
+    assert told.startswith("“Body” has flesh, but nothing moves it yet. Nothing moves the bones in ")
+    assert f"in {frames}: key them, or give the armature an action." in told
 
 
 def add_bump(body, _rig):

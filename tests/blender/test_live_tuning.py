@@ -568,8 +568,8 @@ def test_ready_frames_marked(tuned, in_window, scene, addon):
     assert ends == sorted(ends) and len(set(ends)) > 2 and ends[0] >= 1
     scene.frame_end = 40  # the clip holds more
     assert flesh_of(body).clip_end == FRAMES and marks.spans(body) == [marks.Span(1, 40, marks.READY_COLOUR)]
-    scene.frame_start = 10
-    assert marks.spans(body) == [marks.Span(10, 40, marks.READY_COLOUR)]
+    scene.frame_start = 10  # a motion that begins there is another one
+    assert marks.spans(body) == [marks.Span(10, 40, marks.FORMER_COLOUR)]
     body.thew.use_scene_range, body.thew.frame_start, body.thew.frame_end = False, 5, 20
     assert [each[:2] for each in marks.spans(body)] == [(5, 20)]
     body.thew.frame_start, body.thew.frame_end = 200, 300
