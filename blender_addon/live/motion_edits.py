@@ -57,6 +57,8 @@ def is_stale(obj: bpy.types.Object, scene: bpy.types.Scene, flesh: Flesh | None)
     """
     if flesh is None or flesh.clip is None or not session.is_live(obj) or turns.is_due(obj):
         return False
+    if turns.was_checked(obj, flesh, scene):  # while it plays the timeline is drawn with every frame
+        return False
     try:
         return validity.is_outdated_alone(obj, scene, flesh) and not validity.is_only_shortened(obj, scene, flesh)
     except EXPECTED_ERRORS:

@@ -66,6 +66,6 @@ def draw_progress(layout) -> bool:
     row = layout.row(align=True)
     said = f"{stepper.status_text} (Esc cancels)" if job is not None else stepper.status_text
     row.progress(factor=stepper.bar.shown, text=translate(said))
-    if job is None and (obj is None or (is_alive(obj) and not obj.thew.made.keyframed)):
+    if job is None and obj is not None and is_alive(obj) and not obj.thew.made.keyframed:
         row.operator("thew.simulate_stop", text="", icon="X")
     return True
