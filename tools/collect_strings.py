@@ -21,6 +21,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDON = ROOT / "blender_addon"
+sys.path.insert(0, str(ROOT))
+from tools.joined_texts import JOINED  # noqa: E402  (this file is run as a script too)
 
 #: Contexts of texts: Blender's own for names of operators and their buttons, and Thew's for messages (`languages.po.MESSAGE`).
 OPERATOR, MESSAGE = "Operator", "Message"
@@ -35,43 +37,6 @@ NOT_SHOWN = {
     "logic/states.py",
     "logic/stage_words.py",
 }
-#: Parts of messages that the sources join from pieces shorter than those that are collected.
-JOINED = (
-    "frame {0}",
-    "frames {0}",
-    "clip",
-    "bake",
-    "first",
-    "last",
-    "lower Softness",
-    "Simulating",
-    "simulating frame {0}",
-    "Reading frame {0}",
-    "Measuring frame {0}",
-    "Looking at frame {0}",
-    "Working",
-)
-JOINED += (
-    "; {0} rides along",
-    "; {0} ride along",
-    "(and {0} other)",
-    "(and {0} others)",
-    "{0} (Esc cancels)",
-    "no frame",
-    "the selection",
-)
-JOINED += ("free", "painted hard", "hard material", "painted stiff", "thin flesh", "bones around")
-JOINED += ("on", "off")
-JOINED += (
-    "Nothing touches",
-    "There {0} touches {1}",
-    "{0} touches {1} in {2}",
-    "itself",
-    "the belly",
-    "the chest",
-    "the tail",
-    "other things",
-)
 #: Wings whose fixed sentences are documentation of the data.
 DATA_WINGS = {"languages"}
 #: What a label in the sources of panels looks like, which a variable may carry to its button: `Keep Region`.

@@ -228,7 +228,7 @@ def write_parts(target: Target, parts: list[PendingBake], accepts: list[Callable
     for i, part in enumerate(parts):
         share = [CLIPS_SHARE + PACK_SHARE * (i + e) / len(parts) for e in (0, 1)]
         yield from span(target.pack(part), *share)
-    yield Progress(CLIPS_SHARE + PACK_SHARE, f"Writing {target.label.lower()}")
+    yield Progress(CLIPS_SHARE + PACK_SHARE, f"Writing {target.label}")
     return bake_parts(target, parts, accepts)
 
 

@@ -120,8 +120,12 @@ def check_exporter(form: CacheFormat) -> None:
     """Refuses a format that this Blender was built without."""
     if has_exporter(form.option):
         return
-    others = [f"choose {other.label}, or " for other in FORMATS.values() if has_exporter(other.option)]
-    raise Refusal(f"This Blender has no exporter for {form.label}: {''.join(others)}bake a point cache by Bake As…")
+    others = [other.label for other in FORMATS.values() if has_exporter(other.option)]
+    if others:
+        raise Refusal(
+            f"This Blender has no exporter for {form.label}: choose {others[0]}, or bake a point cache by Bake As…"
+        )
+    raise Refusal(f"This Blender has no exporter for {form.label}: bake a point cache by Bake As…")
 
 
 def check(objects: list[bpy.types.Object], view_layer, form: CacheFormat, path: Path) -> None:

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..logic import helper_motion
-from ..logic.errors import Refusal
+from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import significant
 from ..logic.tasks import Task
@@ -90,11 +90,9 @@ class HelperBones:
     def result_remark(self, obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the error of a bake in words, and what its resting bones do."""
         worst = max(bake.clips, key=lambda clip: clip.error)
-        text = (
-            f"The skin is up to {significant(1e3 * worst.error)} mm off, at frame {worst.error_frame} of {worst.label}"
-        )
-        resting = resting_remark(bake)
-        return f"{text}, and {resting}" if resting else text
+        where = "the scene's range" if worst.is_scene else f"“{worst.label}”"
+        text = f"The skin is up to {significant(1e3 * worst.error)} mm off, at frame {worst.error_frame} of {where}"
+        return " ".join(sentence(each) for each in (text, resting_remark(bake)) if each)
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that reads the vertices of each frame, and the bones along."""

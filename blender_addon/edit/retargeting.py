@@ -93,7 +93,7 @@ class CharacterLink:
     def message(self) -> str:
         """Returns how well the skins match, as a clause."""
         share = 100.0 * self.native.report.mean_distance / self.there.flesh.surface.size
-        return f"the skins match to {share:.2f} % of the size on average, by {len(self.native.bones)} pairs of bones"
+        return f"the skins match to {share:.2f} % of the size on average by {len(self.native.bones)} pairs of bones"
 
     def ghost(self, depsgraph) -> np.ndarray:
         """Returns the edges of the source's skin where the map puts them on the target as it is posed, [e, 2, 3], Blender's world."""

@@ -125,7 +125,7 @@ def part_share(
     by_shape = softening.region_by_shape(obj, flesh, skin, part, 1.0)
     share, where = by_shape or softening.region(context, obj, skin, SOFT_PARTS[part], 1.0)
     # A patch is full at its middle alone: what is rigid has a rim instead.
-    return maps.smooth_step(2.0 * share), f"{SOFT_PARTS[part].label.lower()}, {where}"
+    return maps.smooth_step(2.0 * share), f"{SOFT_PARTS[part].label}, {where}"
 
 
 def hard_share(flesh: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ sees one, its parts are joined.
 
 Method: the sources' own f-strings are the templates, `“{0}” has flesh: a lattice of {1}.`. A message is compared with all of them,
 the one with most fixed letters first. What stands at the braces is translated in turn (`3 cells`), and put into the translated template.
-Messages of several sentences, and those after `“Body”: `, are translated part by part. A message without template stays English.
+Messages of several sentences, those after `“Body”: ` and lists, `20 keys, 1 clip, 31 kB`, are translated part by part. A message
+without template stays English.
 
 Cost: some 800 comparisons, once for each message: results are kept. Can fail: two templates of equal letters that both fit; the
 first in the file is taken.
@@ -15,12 +16,14 @@ first in the file is taken.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 #: A place of a template in which the sources put a name or a number.
 PLACE = re.compile(r"\{(\d+)\}")
-#: Number of fixed letters below which the places of a template take numbers alone: `{0} cells` fits no sentence.
+#: Number of fixed letters below which the places of a template take numbers, names and parts that have a translation: `{0} cells` fits
+#: no sentence.
 FEW_LETTERS = 9
 #: Messages that are kept with their translation; panels draw the same few again and again.
 MAX_KEPT = 2048
@@ -29,23 +32,33 @@ MAX_KEPT = 2048
 QUOTES = {"de_DE": "„“", "ja_JP": "「」"}
 STOPS = {"ja_JP": "。", "zh_HANS": "。"}
 #: Words between the names or numbers of a list, before its last one, and between the ends of a range.
+SEMICOLONS = {"ja_JP": "、", "zh_HANS": "；"}
 COMMAS = {"ja_JP": "、", "zh_HANS": "、"}
 ANDS = {"de_DE": " und ", "ja_JP": "、", "zh_HANS": " 和 "}
 RANGES = {"de_DE": " bis ", "ja_JP": "～", "zh_HANS": " 至 "}
+BETWEEN = {", ": COMMAS, " and ": ANDS, " to ": RANGES}
+NAME_OR_WORD = re.compile(r"“[^”]*”|, | and | to ")
 #: Languages without spaces between words.
 DENSE = {"ja_JP", "zh_HANS"}
 
 ENDS = (".", "!", "?", "…", "。", "！", "？")
 NAME_FIRST = re.compile(r"(Thew|“[^”]*”): (.+)", re.DOTALL)
 SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z“0-9])")
-PROGRESS = re.compile(r"(.+?)(,? \d+ %)")
-REMARK = re.compile(r"(.+?)( ?)(\([^()]*\))")
+PROGRESS = re.compile(r"(.+?)(?<! than)(?<! to)(,? \d+ %)")
+REMARK = re.compile(r"(.+?)( ?)\(([^()]*)\)(\.?)")
 QUOTED = re.compile(r"“([^”]*)”")
 NUMBER = r"-?\d[\d.,]*"
 NUMBERS = rf"{NUMBER}(?:(?:, | and | to ){NUMBER})*"
-LIST = re.compile(rf"(?:“[^”]*”|{NUMBERS})(?:(?:, | and )(?:“[^”]*”|{NUMBERS}))*")
-#: What separates the parts of a list, outside of names and remarks.
-SEPARATORS = re.compile(r"(, | and )(?![^“]*”)(?![^(]*\))")
+ODD_NUMBER = r"-?[\d.]+e[-+]?\d+|nan|-?inf"
+#: A number with its unit, which is the same in all languages.
+UNIT = re.compile(r" (?:[kMG]B|[mckµ]?m|m?s|Hz|%)(?!\w)")
+MEASURE = re.compile(rf"({NUMBERS})({UNIT.pattern})")
+LIST = re.compile(rf"“[^”]*”(?:(?:, | and )“[^”]*”)*|{NUMBERS}")
+#: What separates the parts of a list, outside of names and remarks: the first of them that it has.
+SEPARATORS = ("; ", " · ", ", ", " and ")
+OUTSIDE = r"(?![^“]*”)(?![^(]*\))"
+SEVERAL = re.compile(f"(?:{'|'.join(SEPARATORS)}|: ){OUTSIDE}")
+WORDS = dict(zip(SEPARATORS, (SEMICOLONS, {}, COMMAS, ANDS), strict=True))
 #: A space of English between two signs of a language without spaces.
 DENSE_SPACE = re.compile(
     r"(?<=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60]) (?=[\u2018-\u201f\u3000-\u9fff\uff00-\uff60])"
@@ -84,9 +97,9 @@ def pattern_of(source: str) -> re.Pattern[str]:
         parts.append(literal(before))
         if is_quoted(source, match):
             parts.append("([^”]*)")
-        elif few:
-            parts.append(f"({NUMBERS})")
-        elif match.start() and not before.endswith((" ", "(", "“", "/", "×")):
+        elif UNIT.match(source, match.end()):
+            parts.append(f"({NUMBERS}|{ODD_NUMBER})")
+        elif match.start() and not few and not before.endswith((" ", "(", "“", "/", "×")):
             parts.append(r"(|[^\w“].*?)")
         else:
             parts.append("(.+?)")
@@ -107,13 +120,15 @@ class Messages:
     _kept: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def _patterns(self) -> list[tuple[re.Pattern[str], list[tuple[int, bool]], str]]:
-        """Holds pattern, places and translation of each template, those with most letters first. Made at the first message.
+    def _patterns(self) -> list[tuple[re.Pattern[str], list[tuple[int, bool]], str, bool]]:
+        """Holds pattern, places and translation of each template, and whether it has few letters. Those with most come first, after those of
+        few letters that begin with one: whatever these hold is known, where `{0} baked keys` takes the beginning of a sentence too.
 
         A place in quotation marks holds a name, which is not translated: an object may be called “Softness”.
         """
-        sources = sorted(self.translations, key=letters, reverse=True)
-        return [(pattern_of(each), places_of(each), self.translations[each]) for each in sources]
+        few = {each: letters(each) < FEW_LETTERS for each in self.translations}
+        sources = sorted(few, key=lambda each: (not few[each] or each[0] == "{", -letters(each), -each.count("“")))
+        return [(pattern_of(each), places_of(each), self.translations[each], few[each]) for each in sources]
 
     def translate(self, text: str) -> str:
         """Returns a message in this language, or as it is."""
@@ -131,34 +146,50 @@ class Messages:
         if rest is not None:
             return rest + progress[2]
         parts = SENTENCES.split(text)
-        told = [self._translate(part) for part in parts] if len(parts) > 1 else [None]
+        told = [self._sentence(part) for part in parts] if len(parts) > 1 else [None]
         # Before the whole: a place of a template would take a piece of each sentence.
         if None not in told:
             return self._dense(" ".join(told))
-        whole = self.words.get(text) or self._fit(text)
-        if whole is not None:
-            return whole
+        if found := self._list(text, SEPARATORS[:2]):
+            return found
         if match := NAME_FIRST.fullmatch(text):
             rest = self._translate(match[2])
             colon = "：" if self.language in DENSE else ": "
-            return None if rest is None else f"{self._quote(match[1])}{colon}{rest}"
+            if rest is not None:
+                return f"{self._quote(match[1])}{colon}{rest}"
+        whole = self.words.get(text) or self._fit(text)
+        if whole is not None:
+            return whole
         if any(told):
             return self._dense(" ".join(new or old for new, old in zip(told, parts, strict=True)))
         if match := REMARK.fullmatch(text):
-            rest = self._translate(match[1])
-            return None if rest is None else rest + match[2] + (self._translate(match[3]) or self._quote(match[3]))
-        return None
+            rest = self._part(match[1])
+            if rest is not None:
+                inner = self._translate(f"({match[3]})") or f"({self._translate(match[3]) or self._quote(match[3])})"
+                return rest + match[2] + inner + (STOPS.get(self.language, ".") if match[4] else "")
+        return self._list(text)
+
+    def _sentence(self, text: str) -> str | None:
+        """Returns one of several sentences in this language; the sources may have it with the space before it."""
+        found = self._translate(text)
+        return found if found is not None or text[:1] == " " else (self._translate(f" {text}") or "").strip() or None
 
     def _fit(self, text: str) -> str | None:
         """Returns the translation by the first template that a message fits, None if it fits none."""
-        for pattern, places, translation in self._patterns:
+        for pattern, places, translation, few in self._patterns:
             match = pattern.fullmatch(text)
             if match is None:
                 continue
-            values = {
-                place: value if is_name else self._value(value)
-                for (place, is_name), value in zip(places, match.groups(), strict=True)
-            }
+            values: dict[int, str] = {}
+            for (place, is_name), value in zip(places, match.groups(), strict=True):
+                if not is_name and SENTENCES.search(value):
+                    break  # a piece of the next sentence
+                found = value if is_name else self._few(value) if few else self._value(value)
+                if found is None:
+                    break
+                values[place] = found
+            if len(values) < len(dict(places)):
+                continue
             told = PLACE.sub(lambda place, values=values: values.get(int(place[1]), place[0]), translation)
             told = self._dense(told.replace("{{", "{").replace("}}", "}")).rstrip(".。")
             if text[:1].isupper():
@@ -168,27 +199,43 @@ class Messages:
         return None
 
     def _value(self, value: str) -> str:
-        """Returns a name, a number or a part of a sentence in this language."""
-        if LIST.fullmatch(value):
-            for english, words in ((", ", COMMAS), (" and ", ANDS), (" to ", RANGES)):
-                value = value.replace(english, words.get(self.language, english))
-            return self._quote(value)
-        bare = value.strip()
-        if not any(map(str.isalpha, bare)):
-            return value
-        if found := self._translate(value) or self._list(value):
+        """Returns a name, a number or a part of a sentence in this language; what has no translation as it is."""
+        if found := self._part(value):
             return found
-        found = self._translate(bare) if bare != value else None
+        bare = value.strip()
+        found = self._part(bare) if bare != value else None
         return self._quote(value) if found is None else value.replace(bare, found)
 
-    def _list(self, value: str) -> str | None:
+    def _part(self, value: str) -> str | None:
+        """Returns names, numbers or a part of a sentence in this language; None for what has no translation."""
+        if LIST.fullmatch(value):
+            return self._quote(NAME_OR_WORD.sub(self._word, value))
+        if not any(map(str.isalpha, value)):
+            return value
+        if match := MEASURE.fullmatch(value):
+            return f"{self._part(match[1])}{match[2]}"
+        return self._translate(value)
+
+    def _few(self, value: str) -> str | None:
+        """Returns what a place of a template of few letters holds; None for several things, of which it takes none away, and for words."""
+        is_one = LIST.fullmatch(value) or not SEVERAL.search(value)
+        return self._part(value) if is_one else None
+
+    def _word(self, match: re.Match[str]) -> str:
+        """Returns what stands between the names or numbers of a list in this language; a name as it is."""
+        return BETWEEN.get(match[0], {}).get(self.language, match[0])
+
+    def _list(self, value: str, kinds: Sequence[str] = SEPARATORS) -> str | None:
         """Returns a list of names and of parts that have a translation, `“Arm” and itself`; None for anything else."""
-        parts = SEPARATORS.split(value)
-        told = [self._quote(part) if LIST.fullmatch(part) else self._translate(part) for part in parts[::2]]
-        if len(told) < 2 or None in told:
-            return None
-        words = [{", ": COMMAS, " and ": ANDS}[each].get(self.language, each) for each in parts[1::2]]
-        return "".join(map("".join, zip(told, [*words, ""], strict=True)))
+        bare = value.removesuffix(".")
+        for separator in kinds:
+            parts = re.split(f"{separator}{OUTSIDE}", bare)
+            if len(parts) > 1:
+                told = [self._part(part) for part in parts]
+                word = WORDS[separator].get(self.language, separator)
+                stop = STOPS.get(self.language, ".") if bare != value else ""
+                return None if None in told else word.join(told) + stop
+        return None
 
     def _quote(self, text: str) -> str:
         """Returns a text with this language's quotation marks."""

@@ -158,8 +158,7 @@ def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -
     if not lead:
         return plan
     run_in = round(cycles.RUN_IN_TIME * build_settings.fps)
-    before = "frame" if lead == 1 else plural(lead, "frame")
-    note = f"Moves on from the {before} before frame {motion.start}."
+    note = f"The simulation begins {plural(lead, 'frame')} before frame {motion.start}, because the animation moves there too."
     begun = Beginning(run_in, note=note)
     return replace(plan, lead=lead, beginning=beginning_with_cuts(new, begun, plan.cuts) if plan.cuts else begun)
 

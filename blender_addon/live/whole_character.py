@@ -158,9 +158,11 @@ def sort_meshes(armature: bpy.types.Object, scene, view_layer) -> Task:
         else:
             found.riders.append((obj, body))
     if off:
-        verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
         where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
-        found.omissions.append(f"{join_words(off)} {verb} plain skin: {do} away from {where}")
+        if len(off) == 1:
+            found.omissions.append(f"{off[0]} keeps its plain skin: it lies away from {where}")
+        else:
+            found.omissions.append(f"{join_words(off)} keep their plain skin: they lie away from {where}")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import sentence
-from .sentences import plural
+from .sentences import plural, significant
 
 #: Largest number of levels of finer functions inside the cells.
 MAX_LEVELS = 3
@@ -59,14 +59,12 @@ def refusal(cells: Sequence[Sequence[int]], levels: int, steps: float = 1.0) -> 
     if fits(levels):
         return ""
     bytes_needed = memory(cells, levels)
-    cost = f"{bytes_needed / 1e9:.0f} GB of memory"
-    if bytes_needed <= MAX_BYTES:
-        cost = f"{frame_seconds(cells, levels, steps) / 60.0:.0f} minutes a frame"
     fitting = max((level for level in range(levels) if fits(level)), default=0)
-    return (
-        f"Fine Detail {levels} would take about {cost} in {plural(len(cells), 'block')} of flesh: "
-        f"set it to {fitting}, or lower Detail"
-    )
+    # The remedy comes first: the panel shows two rows of the sentence.
+    if bytes_needed > MAX_BYTES:
+        return f"Set Fine Detail to {fitting}, or lower Detail: {levels} would take about {bytes_needed / 1e9:.0f} GB of memory"
+    minutes = significant(frame_seconds(cells, levels, steps) / 60.0)
+    return f"Set Fine Detail to {fitting}, or lower Detail: {levels} would take about {minutes} minutes a frame"
 
 
 #: Places where Adaptive computes Fine Detail, by the choice of Adapt to.

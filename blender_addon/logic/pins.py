@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .sentences import significant
 from .spaces import MetricSpace
 
 #: Methods whose flesh can be pinned: all but the modal one.
@@ -116,4 +117,5 @@ def named_conflict(text: str, names: Sequence[str]) -> str:
         found = dict.fromkeys(f"“{names[n]}”" if n < len(names) else f"pin {n}" for n in numbers)
         return ", ".join(found)
 
+    text = re.sub(r"[\d.]+e[-+]?\d+(?= m )", lambda match: significant(float(match[0]), 3), text)
     return re.sub(r"pins? \d+(?:, \d+)*", of, text)

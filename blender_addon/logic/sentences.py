@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,14 @@ def frames_text(frames: Sequence[int]) -> str:
         else "no frame"
     )
 
+
+#: The core's sentence on a loose part of a body: its cells, its place, the distance of the nearest bone, its name, and whether it follows that.
+LOOSE_PART = re.compile(
+    r"A loose part of (\d+) cell\(s\) at \((.*?)\), ([\d.]+) m from the bone '(.*)', is held by no bone: it follows ('?)"
+)
+
+#: The sentence on the skin where blocks of flesh turned over.
+NEAR_PLAIN_SKIN = "The skin is shown nearer to the plain skin there."
 
 #: Largest number of spans of frames that are listed. More make no sentence.
 MAX_SPANS = 3
@@ -76,14 +85,15 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
         mirrored = " Left and right mirror each other." if flesh.lattice.mirror_plane is not None else ""
-        size.append(f"The flesh is computed in {plural(cells, 'block')} with {plural(vertices, 'corner')}.{mirrored}")
+        blocks, corners = plural(cells, "small block"), plural(vertices, "corner point")
+        size.append(f"The flesh is divided into {blocks}, which share {corners}.{mirrored}")
         size += [sentence(note_text(note)) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
         notes += [sentence(text) for text in flesh.character.notes]
     notes += [sentence(text) for text in flesh.skin_notes]
     if flesh.body is not None:
-        notes += [sentence(text) for text in flesh.body.loose_parts]
+        notes += [sentence(loose_part_text(text)) for text in flesh.body.loose_parts]
         idle = idle_note(flesh.build_settings.twists, flesh.body, flesh.character.bones, flesh.bind_pose.elsewhere)
         notes += [sentence(idle)] if idle else []
     if flesh.clip is not None and flesh.beginning.note:
@@ -91,10 +101,10 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         if flesh.beginning.period and flesh.build_settings.motion_start == AUTOMATIC:
             notes.append("If this is not a loop, set Start of Motion to Run-in or Settled in the foldout Look.")
     if flesh.inverted_count:
-        notes.append(
-            f"The motion turns at worst {plural(flesh.inverted_count, 'block')} of flesh over; what is shown stays near the skin "
-            f"there. {'Pins that pull it less help' if flesh.pin_gaps.names else 'Firmer flesh helps'}."
-        )
+        was = "was" if flesh.inverted_count == 1 else "were"
+        flat = f"In the hardest frame {plural(flesh.inverted_count, 'block')} of flesh {was} squashed flat."
+        helps = "Pins that pull it less help." if flesh.pin_gaps.names else "Firmer flesh helps."
+        notes.append(f"{flat} {NEAR_PLAIN_SKIN} {helps}")
     if flesh.modal:
         notes += modal_notes(flesh, preview)
     notes += flesh.rig_problems.values()
@@ -102,6 +112,18 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.problem:
         notes.append(flesh.problem)
     return notes + size
+
+
+def loose_part_text(text: str) -> str:
+    """Returns the core's sentence on a loose part of the flesh in the artist's words."""
+    match = LOOSE_PART.match(text)
+    if match is None:
+        return text
+    count, place, gap, bone, quote = match.groups()
+    blocks = plural(int(count), "block")
+    if quote:
+        return f"No bone runs through a loose part of the flesh ({blocks} at {place}): it follows “{bone}” rigidly, {gap} m away"
+    return f"No bone runs through a loose part of the flesh ({blocks} at {place}): it follows its skin weights, {gap} m from “{bone}”"
 
 
 def lattice_defects(violations: Sequence[str]) -> list[str]:

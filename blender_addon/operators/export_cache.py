@@ -73,7 +73,7 @@ class THEW_OT_export_cache(Job, bpy.types.Operator):
     def message(self, _obj, result):
         return [
             *result,
-            f"{self.names} is in {self.filepath}"
+            f"{self.names} was written to {self.filepath}"
             if " and " not in self.names
-            else f"{self.names} are in {self.filepath}",
+            else f"{self.names} were written to {self.filepath}",
         ]

@@ -121,7 +121,9 @@ def check_writable(folder: Path) -> None:
     if not nearest.is_dir():
         raise Refusal(f"{nearest} is a file, so that {folder} cannot be a folder: choose another folder")
     if nearest not in {folder, folder.parent}:
-        raise Refusal(f"The folder {folder.parent} of {folder.name} does not exist: make it, or choose another folder")
+        raise Refusal(
+            f"“{folder.name}” cannot be made in {folder.parent}, which does not exist: make that folder, or choose another folder"
+        )
     try:
         with tempfile.TemporaryFile(dir=nearest):
             pass

@@ -99,7 +99,7 @@ def cache_text(obj: bpy.types.Object) -> str:
     where = (
         "the file"
         if image is not None and not cache_files()
-        else f"{folder().name}"
+        else f"“{folder().name}”"
         if bpy.data.filepath
         else "a temporary folder"
     )

@@ -154,8 +154,9 @@ def draw_export_cache(layout) -> None:
 
 def clip_text(clip: saved_bakes.ThewClip, scale: float = 1.0) -> str:
     """Returns a clip in words: its name, its frames, and its error where it has one; `scale`: of lengths in the scene."""
-    gone = " (deleted)" if not clip.is_scene and clip.action is None else ""
-    text = f"{clip.label}{gone}, {clip.start} to {clip.end}"
+    gone = " (deleted)" if clip.action is None else ""
+    name = clip.label if clip.is_scene else f"“{clip.label}”{gone}"
+    text = f"{name}, {clip.start} to {clip.end}"
     if clip.error >= bake_result.MIN_STATED_ERROR:
         text += f", {significant(1e3 * clip.error)} mm off at frame {clip.error_frame}"
         if abs(scale - 1.0) > units.MIN_SCALE_DIFFERENCE:

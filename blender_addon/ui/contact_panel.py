@@ -95,7 +95,7 @@ def no_partner_text(obj, scene) -> str:
     if not why:
         return f"{where} has Collision physics (Physics Properties > Collision)"
     more = (
-        [plural(len(why) - MAX_NAMED_PAIRS, "other takes", "others take") + " no part"]
+        [plural(len(why) - MAX_NAMED_PAIRS, "other takes no part", "others take no part")]
         if len(why) > MAX_NAMED_PAIRS
         else []
     )

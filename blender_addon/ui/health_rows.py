@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import bpy
 
 from ..languages.translations import translate
@@ -16,6 +18,9 @@ from .layouts import HEALTH_ICONS, wrap
 
 #: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
 HEALTH_ROWS = 2
+#: The remedy of an English sentence, after its fault, and what stands before it in any language.
+REMEDY = re.compile(r": [a-z][^:]*$")
+COLON = re.compile(r": |：")
 #: Factor that makes a separator as high as a row: by default it is 0.3 of one.
 SEPARATORS_PER_ROW = 1.0 / 0.3
 
@@ -37,9 +42,7 @@ def health_of(obj, frame: float) -> Health:
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     found = health_of(obj, frame)
-    lines = wrap(translate(found.text), width)
-    if len(lines) > HEALTH_ROWS:
-        lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
+    lines = health_lines(found.text, width)
     column = layout.column(align=True)
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy
@@ -48,6 +51,20 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
         column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
     for _ in range(HEALTH_ROWS - len(shown) - busy):
         column.separator(factor=SEPARATORS_PER_ROW)
+
+
+def health_lines(text: str, width: int) -> list[str]:
+    """Returns a text in the artist's language in at most `HEALTH_ROWS` lines. Of a fault and its remedy both begin a line where they are cut."""
+    told = translate(text)
+    lines = wrap(told, width)
+    if len(lines) <= HEALTH_ROWS:
+        return lines
+    parts = COLON.split(told) if REMEDY.search(text) else [told]
+    if len(parts) > 1:
+        remedy = parts[-1]
+        fault = told[: len(told) - len(remedy)].rstrip()
+        return [shorten(fault, width), shorten(remedy[:1].upper() + remedy[1:], width)]
+    return [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
 
 
 def in_rest_position(obj) -> bool:

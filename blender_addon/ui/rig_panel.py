@@ -176,7 +176,7 @@ def draw_list(layout, obj) -> None:
 
 def draw_guide(layout, obj, rig) -> None:
     """Draws the foldout Place: the guide of the rig. It is mostly set with the mouse."""
-    label = f"{translate('Place')}: {rig.bone}" if rig.guide == "BONE" else "Place"
+    label = f"Place: “{rig.bone}”" if rig.guide == "BONE" else "Place"
     body = foldout(layout, "rig_guide", label, icon=GUIDES[rig.guide].icon)
     if body is None:
         return
@@ -230,7 +230,7 @@ def draw_muscle_rig(layout, obj, rig) -> None:
             column.prop(rig, name)
     column.prop(rig, "firmness")
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
-    body = foldout(layout, "rig_guide", f"Ends: {rig.bone}, {rig.insertion}", icon="BONE_DATA")
+    body = foldout(layout, "rig_guide", f"Ends: “{rig.bone}”, “{rig.insertion}”", icon="BONE_DATA")
     if body is not None:
         armature = armature_of(obj)
         column = body.column(align=True)

@@ -341,7 +341,7 @@ def test_bad_folder_without_parent(dancer, tmp_path):
     before = everything(body)
     for target, options in FILES:
         text = refusal(bpy.ops.thew.bake, target=target, folder=str(tmp_path / "no" / "out"), **options)
-        assert f"The folder {tmp_path / 'no'} of out does not exist" in text
+        assert f"“out” cannot be made in {tmp_path / 'no'}, which does not exist" in text
     assert everything(body) == before and not (tmp_path / "no").exists()
     bake(body, "PC2", folder=str(tmp_path / "out"))
     assert [path.suffix for path in (tmp_path / "out").iterdir()] == [".pc2"]

@@ -369,7 +369,7 @@ def test_deleted_action(dancer):
     bpy.data.actions.remove(bpy.data.actions["Walk"])
     bpy.context.scene.frame_set(5)
     texts = [part("ui.bake_panel").clip_text(clip) for clip in body.thew.bakes[0].clips]
-    assert "Walk (deleted), 11 to 32" in texts
+    assert "“Walk” (deleted), 11 to 32" in texts
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     assert body.data.shape_keys is None
 
@@ -384,7 +384,7 @@ def test_bake_list_in_panel(dancer):
     layout = Layout()
     part("ui.bake_panel").draw_bake(layout, bpy.context, body, 60)
     words = " ".join(layout.read())
-    for text in ("Run, 1 to 20", "Walk, 11 to 32", "Turn, -5 to 10", "3 clips", "90.5 kB"):
+    for text in ("“Run”, 1 to 20", "“Walk”, 11 to 32", "“Turn”, -5 to 10", "3 clips", "90.5 kB"):
         assert text in words
     pressed = [call[1] for call in layout.seen if call[0] == "operator"]
     assert {"thew.bake_show", "thew.bake_remove", "thew.bake_rename"} <= set(pressed) and pressed.count(

@@ -134,7 +134,7 @@ def test_list_has_clips_before_remarks(dancer):
     part("ui.bake_panel").draw_bakes(layout, body, 1000)
     read = layout.read()
     (engines,) = [i for i, text in enumerate(read) if "Filament" in text]
-    clips = [i for i, text in enumerate(read) if text.startswith(("Run, ", "Walk, ", "Turn, "))]
+    clips = [i for i, text in enumerate(read) if text.startswith(("“Run”, ", "“Walk”, ", "“Turn”, "))]
     (size,) = [i for i, text in enumerate(read) if "3 clips" in text]
     assert len(clips) == 3 and size < min(clips) and max(clips) < engines
 

@@ -192,7 +192,7 @@ def test_cache_unwritable_folder(scene, tmp_path):
     assert "hero.thew" in told and "cannot be written" in told
     (tmp_path / "hero.thew").unlink()
     bpy.ops.wm.save_mainfile()
-    assert "MB in hero.thew" in part("scene.cache_files").cache_text(body)
+    assert "MB in “hero.thew”" in part("scene.cache_files").cache_text(body)
 
 
 def test_cache_in_file(scene, tmp_path, core_calls):

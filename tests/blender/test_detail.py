@@ -148,7 +148,7 @@ def test_too_much_is_refused(body):
     limit, fine_detail.MAX_BYTES = fine_detail.MAX_BYTES, fine_detail.memory(flesh_of(body).lattice.cells, 2)
     body.thew.levels = 3
     try:
-        with pytest.raises(RuntimeError, match=r"Fine Detail 3 would take about .* set it to 2, or lower Detail"):
+        with pytest.raises(RuntimeError, match=r"Set Fine Detail to 2, or lower Detail: 3 would take about \d+ GB"):
             bpy.ops.thew.simulate()
     finally:
         fine_detail.MAX_BYTES = limit
@@ -169,7 +169,7 @@ def test_long_frames_are_refused(body):
     body.thew.levels = 2
     try:
         with pytest.raises(
-            RuntimeError, match=r"Fine Detail 2 would take about \d+ minutes a frame .* set it to 1, or lower Detail"
+            RuntimeError, match=r"Set Fine Detail to 1, or lower Detail: 2 would take about [\d.]+ minutes a frame"
         ):
             bpy.ops.thew.simulate()
     finally:
@@ -201,7 +201,7 @@ def test_memory_follows_levels():
     cells = [[0, 1, 2, 3]] * 1000
     sizes = [fine_detail.memory(cells, levels) for levels in range(4)]
     assert sizes[0] == 0.0 and 8.0 < sizes[2] / sizes[1] < 24.0 and 8.0 < sizes[3] / sizes[2] < 24.0
-    assert fine_detail.refusal(cells, 2) == "" and "set it to 2" in fine_detail.refusal(cells, 3)
+    assert fine_detail.refusal(cells, 2) == "" and "Set Fine Detail to 2" in fine_detail.refusal(cells, 3)
 
 
 def test_overlay_points_shrink_where_many_act(body, monkeypatch):

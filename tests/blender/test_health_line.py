@@ -28,6 +28,32 @@ def line(body) -> str:
     return " ".join(layout.read()).strip()
 
 
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("Flesh limited in 5 places: lower Softness", "Flesh limited in 5 places:", "lower Softness"),
+        (
+            "The skin of “Bench” is flat to a line or a point: give it a size",
+            "The skin of “Bench” is…",
+            "Give it a size",
+        ),
+        (
+            "Set Fine Detail to 2, or lower Detail: 3 would take about 32 GB of memory",
+            "Set Fine Detail to 2, or",
+            "lower Detail: 3 would…",
+        ),
+        (
+            "A sentence of many words that holds no remedy at all, however long",
+            "A sentence of many words",
+            "that holds no remedy at…",
+        ),
+    ],
+)
+def test_health_line_keeps_remedy(addon, text, first, second):
+    """Where a sentence is too long for its two rows, its remedy is seen: the fault is cut in favour of it."""
+    assert part("ui.health_rows").health_lines(text, 26) == [first, second]
+
+
 @pytest.fixture
 def moving_character(fleshed_character):
     body, rig = fleshed_character

@@ -224,6 +224,64 @@ def test_message_dense():
     )
 
 
+LISTS = {
+    "{0} compressed keys": "{0} komprimierte Schlüssel",
+    "{0} clip": "{0} Clip",
+    "{0} clips": "{0} Clips",
+    "{0} of {1} clips": "{0}, {1} Clips",
+    "{0} on the disk": "{0} auf der Platte",
+    "{0} mm off at frame {1}": "{0} mm daneben an Einzelbild {1}",
+    "({0} mm in the scene)": "({0} mm in der Szene)",
+    "“{0}” plays {1}": "„{0}“ spielt {1}",
+    "{0}; {1} in the foldout Bake": "{0}; {1} im Bereich Backen",
+    "{0} remarks": "{0} Bemerkungen",
+    "Keys of {0}": "Schlüssel: {0}",
+    "{0} actions": "{0} Aktionen",
+    "flesh and bones": "Fleisch und Knochen",
+    "{0} fits to {1}": "{0} passt zu {1}",
+    "less than 1 %": "weniger als 1 %",
+    "Scene": "Szene",
+    "deleted": "gelöscht",
+    " Their own length leads them.": " Ihre eigene Länge führt sie.",
+    "{0} keeps its plain skin: {1}": "{0} behält die reine Haut: {1}",
+    "{0} cannot be written to {1}": "{0} lässt sich nicht nach {1} schreiben",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("28 compressed keys, 1 clip, 581 kB", "28 komprimierte Schlüssel, 1 Clip, 581 kB"),
+        ("3 clips, 2.7 MB on the disk.", "3 Clips, 2.7 MB auf der Platte."),
+        ("“Run, to and fro”, 0 to 28", "„Run, to and fro“, 0 bis 28"),
+        (
+            "“Run” (deleted), -2 to 28, 1.9 mm off at frame -1 (190 mm in the scene)",
+            "„Run“ (gelöscht), -2 bis 28, 1.9 mm daneben an Einzelbild -1 (190 mm in der Szene)",
+        ),
+        ("Scene, 1 to 28", "Szene, 1 bis 28"),
+        ("“fox” plays 28 compressed keys of 2 clips", "„fox“ spielt 28 komprimierte Schlüssel, 2 Clips"),
+        (
+            "“fox” plays 28 compressed keys; 2 remarks in the foldout Bake.",
+            "„fox“ spielt 28 komprimierte Schlüssel; 2 Bemerkungen im Bereich Backen.",
+        ),
+        ("Keys of 3 actions, flesh and bones", "Schlüssel: 3 Aktionen, Fleisch und Knochen"),
+        (
+            "“A” fits to 90 % and “B” fits to less than 1 %; “C” fits to 7.5 mm.",
+            "„A“ passt zu 90 % und „B“ passt zu weniger als 1 %; „C“ passt zu 7.5 mm.",
+        ),
+        ("Scene. Their own length leads them.", "Szene. Ihre eigene Länge führt sie."),
+        ("“fox” plays nobody knows what", "“fox” plays nobody knows what"),
+        ("Keys of thin air, flesh and bones", "Keys of thin air, flesh and bones"),
+        ("“A” keeps its plain skin: it is odd. Nobody knows.", "„A“ behält die reine Haut: it is odd. Nobody knows."),
+        ("“A”: USD cannot be written to /a/b", "„A“: USD lässt sich nicht nach /a/b schreiben"),
+    ],
+)
+def test_message_of_parts(text, wanted):
+    """Lists, short templates and measures are translated where each part is; a part that nobody knows leaves the whole English."""
+    found = templates.Messages("de_DE", LISTS)
+    assert found.translate(text) == wanted
+
+
 CONTACTS = {
     "The skin touches itself in {0}": "{0} で皮膚が自身に触れています",
     "frames {0}": "フレーム {0} ",
@@ -246,6 +304,29 @@ def test_message_sentences_apart():
     assert "thin air and the belly" in found.translate(
         second.replace("itself", "thin air")
     )  # a list with an unknown part stays
+
+
+def test_message_few_letters_first():
+    """A template of few letters that begins a message comes before those that begin with a place, and takes no list or second clause."""
+    japanese = {
+        "“{0}” plays {1}": "「{0}」は {1}を再生します",
+        "{0} baked shape keys": "{0} 個のベイクしたシェイプキー",
+        "ready to export": "エクスポートできます",
+        "frame {0}": "フレーム {0}",
+        "{0}: everything jumps by {1} of its size": "{0}：全体がサイズの {1} だけ飛びます",
+        "{0} others": "他 {0} 件",
+        "With {0}": "相手：{0}",
+    }
+    found = templates.Messages("ja_JP", japanese)
+    assert found.translate("“A” plays 28 baked shape keys") == "「A」は 28 個のベイクしたシェイプキーを再生します"
+    assert found.translate("“A” plays 28 baked shape keys, ready to export").endswith(
+        "を再生します、エクスポートできます"
+    )
+    assert (
+        found.translate("Frame 10: everything jumps by 57 % of its size")
+        == "フレーム 10：全体がサイズの 57 % だけ飛びます"
+    )
+    assert found.translate("With “A”, “B” and 2 others") == "相手：「A」、「B」、他 2 件"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

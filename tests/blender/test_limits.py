@@ -73,7 +73,7 @@ def test_limited_reports_motion(struck_character):
         > part("logic.health").MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells)
     )
     assert line(struck_character) == f"Flesh limited in {flesh.inverted_count} places: lower Softness"
-    assert f"turns at worst {flesh.inverted_count} blocks of flesh over" in struck_character.thew.made.notes
+    assert f"{flesh.inverted_count} blocks of flesh were squashed flat." in struck_character.thew.made.notes
 
 
 def test_limited_saved_with_motion(struck_character, tmp_path):

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ADDON))
 errors, keys, sentences, spaces, tasks, wires = (
     importlib.import_module(f"logic.{name}") for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
 )
+pins = importlib.import_module("logic.pins")
 key_weights = importlib.import_module("logic.key_weights")
 real_height = importlib.import_module("logic.real_height")
 
@@ -281,6 +282,23 @@ def test_numbers_have_no_exponent(value, digits):
     text = sentences.significant(value, digits)
     assert "e" not in text and float(text) == pytest.approx(value, rel=0.5 * 10.0 ** (1 - digits))
     assert sentences.percent(1.5) == "150 %"
+
+
+def test_loose_part_in_artist_words():
+    """A loose part is told in blocks, and where it goes; another sentence stays as it is."""
+    said = "A loose part of {} cell(s) at (0.361, 0.087, 0.540), 0.825 m from the bone 'Upper 'Arm'', is held by no bone: it follows {}."
+    told = sentences.loose_part_text(said.format(2, "'Upper 'Arm'' rigidly"))
+    assert "(2 blocks at 0.361, 0.087, 0.540)" in told and told.endswith("follows “Upper 'Arm'” rigidly, 0.825 m away")
+    told = sentences.loose_part_text(said.format(1, "its skin weights without flesh of its own"))
+    assert "1 block at" in told and "skin weights, 0.825 m from “Upper 'Arm'”" in told and "cell" not in told
+    assert sentences.loose_part_text("Another note.") == "Another note."
+
+
+def test_pin_conflict_in_artist_words():
+    """Pins are called by their names, and their distance is a plain number."""
+    said = "pin 0 conflicts with pins 1, 2: they hold the same flesh, 2.775e-1 m apart; move their targets together, or remove one"
+    told = pins.named_conflict(said, ["Skin", "Hand"])
+    assert told.startswith("“Skin” conflicts with “Hand”, pin 2: they hold the same flesh, 0.278 m apart;")
 
 
 # wires ---------------------------------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def test_panel_health_line(fleshed_character):
     play(body, (3,))
     seen = draw()
     assert words(seen[""]) == "Moves, frames 1 to 20"
-    assert "is computed in" in words(seen["details"]) and "is computed in" not in words(seen[""])
+    assert "is divided into" in words(seen["details"]) and "is divided into" not in words(seen[""])
     assert words(seen["details"]).split("About the Flesh")[0].strip() == "Nothing is wrong"
     body.thew.enabled = False
     assert "plain skin" in words(draw()[""])
