@@ -44,7 +44,7 @@ pub(super) fn regions(
 ) -> Vec<TwistRegion> {
     axes(basis.lattice())
         .zip(radii)
-        .filter_map(|((bone, head, tail), &radius)| {
+        .map(|((bone, head, tail), &radius)| {
             let own = settings.twist.get(&skeleton.names()[bone as usize]);
             let radius = own.and_then(|own| own.radius).unwrap_or_else(|| {
                 // A bone on the skin or outside still has to hold the flesh that follows it.
@@ -56,14 +56,14 @@ pub(super) fn regions(
                 radius.min(0.5 * reach.max((tail - head).norm()))
             });
             let stiffness = material.young() / (radius * radius);
-            Some(TwistRegion {
+            TwistRegion {
                 bone,
                 head,
                 tail,
                 radius,
                 stiffness: own.map_or(stiffness, |own| own.strength * stiffness),
                 own: own.is_some(),
-            })
+            }
         })
         .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
         .collect()
