@@ -45,7 +45,7 @@ def refuse_levels(body):
         fine_detail.MAX_BYTES, body.thew.levels = limit, 0
 
     body.thew.levels = 3
-    return "Fine Detail 3 would take", take_back
+    return "lower Detail: 3 would take", take_back
 
 
 def refuse_pins(body):
