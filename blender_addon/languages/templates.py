@@ -9,7 +9,7 @@ the one with most fixed letters first. What stands at the braces is translated i
 Messages of several sentences, those after `“Body”: ` and lists, `20 keys, 1 clip, 31 kB`, are translated part by part. A message
 without template stays English.
 
-Cost: some 800 comparisons, once for each message: results are kept. Can fail: two templates of equal letters that both fit; the
+Cost: some 1,500 comparisons, once for each message: results are kept. Can fail: two templates of equal letters that both fit; the
 first in the file is taken.
 """
 
