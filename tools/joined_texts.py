@@ -118,7 +118,6 @@ JOINED += (
     "Enter: keep them",
     "Enter: find the pose and make the rig",
     "Esc: cancel",
-    "the chest",
     "the upper arm",
     "the forearm",
     "the neck",

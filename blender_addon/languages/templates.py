@@ -54,7 +54,7 @@ ODD_NUMBER = r"-?[\d.]+e[-+]?\d+|nan|-?inf"
 UNIT = re.compile(r" (?:[kMG]B|[mckµ]?m|m?s|Hz|%)(?!\w)")
 MEASURE = re.compile(rf"({NUMBERS})({UNIT.pattern})")
 LIST = re.compile(rf"“[^”]*”(?:(?:, | and )“[^”]*”)*|{NUMBERS}")
-#: What separates the parts of a list, outside of names and remarks: the first of them that it has.
+#: Separators of the parts of a list, outside of names and remarks; the first of them that it has counts.
 SEPARATORS = ("; ", " · ", ", ", " and ")
 OUTSIDE = r"(?![^“]*”)(?![^(]*\))"
 SEVERAL = re.compile(f"(?:{'|'.join(SEPARATORS)}|: ){OUTSIDE}")

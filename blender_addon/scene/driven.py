@@ -137,9 +137,15 @@ def acting(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> tuple[list[b
 
 def read_driven(obj: bpy.types.Object, scene: bpy.types.Scene | None) -> Driven:
     """Returns what drives the flesh of an object."""
-    objects, problems = acting(obj, scene)
+    return driven_by(obj, scene, *acting(obj, scene))
+
+
+def driven_by(
+    obj: bpy.types.Object, scene: bpy.types.Scene | None, fields: list[bpy.types.Object], problems: tuple[str, ...]
+) -> Driven:
+    """Returns what drives the flesh of an object on which `fields` act."""
     keyed = frozenset(name for name, _ in setting_curves(obj, scene))
-    return Driven(keyed, tuple(choices(each) for each in objects), problems)
+    return Driven(keyed, tuple(choices(each) for each in fields), problems)
 
 
 def choices(obj: bpy.types.Object) -> FieldChoices:
@@ -176,8 +182,8 @@ class DriveReader:
     def read(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
         """Returns the row that `depsgraph` has evaluated, float64[n]. A field that is gone since rests."""
         if self.fields is None:
-            self.fields, _ = acting(self.obj, depsgraph.scene)
-            self.driven = read_driven(self.obj, depsgraph.scene)
+            self.fields, problems = acting(self.obj, depsgraph.scene)
+            self.driven = driven_by(self.obj, depsgraph.scene, self.fields, problems)
         settings, gravity = self.obj.evaluated_get(depsgraph).thew, depsgraph.scene_eval.gravity
         rows = [field_row(each, depsgraph) for each in self.fields]
         return np.concatenate([[settings.influence, settings.softness, settings.field_weight, *gravity], *rows])

@@ -50,7 +50,7 @@ def line(body) -> str:
     ],
 )
 def test_health_line_keeps_remedy(addon, text, first, second):
-    """Where a sentence is too long for its two rows, its remedy is seen: the fault is cut in favour of it."""
+    """The remedy of a sentence that is too long for its two rows is seen: the fault is cut in favour of it."""
     assert part("ui.health_rows").health_lines(text, 26) == [first, second]
 
 
@@ -250,7 +250,7 @@ UNMOVED = "Nothing moves the bones in frames 1 to 20: key them, or give the arma
 
 
 def test_health_without_animation(unmoved_character):
-    """Where nothing moves the bones, the line, Details and the messages say so and what to do; with keys they say that it moves."""
+    """The line, Details and the messages say that nothing moves the bones, and what to do; with keys they say that it moves."""
     body, rig = unmoved_character
     assert line(body) == UNMOVED
     details = words(draw(width=800)["details"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What acts on characters that were scaled or mirrored as a whole after their flesh was added: gravity, fields, pins, contact, tools."""
+"""Surroundings of characters that were scaled or mirrored as a whole after their flesh was added: gravity, fields, pins, contact, tools."""
 
 from __future__ import annotations
 

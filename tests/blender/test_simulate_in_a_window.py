@@ -168,14 +168,14 @@ def test_simulate_setting_restarts(press, name, value):
 
 
 def test_simulate_cancelled_unchanged(press):
-    """Where no setting was edited, the message says that nothing was changed."""
+    """The message says that nothing was changed where no setting was edited."""
     press.body.thew.tremble = flesh_of(press.body).build_settings.tremble
     job = press()
     assert job.hand("ESC", "PRESS") == {"RUNNING_MODAL"} and job.hand() == {"CANCELLED"}
     assert job.reported[-1][1] == "Cancelled: nothing was changed."
 
 
-#: What a cancelled Simulate says after an edit of settings.
+#: Sentence of a cancelled Simulate after an edit of settings.
 FORMER = "Cancelled: the motion in view is of the former settings. Play, or press Simulate."
 
 

@@ -255,7 +255,7 @@ def test_unregister_leaves_nothing(window):
 
 
 def test_line_is_drawn_at_the_end(window, monkeypatch):
-    """What the timeline shows once nothing is under way was drawn last: its line is not left faint."""
+    """The timeline is drawn once more when nothing is under way: its line is not left faint."""
     body, _, _ = window
     drawn, marks, updates = [], part("ui.ready_frames"), part("live.updates")
     monkeypatch.setattr(part("scene.windows"), "redraw", lambda: drawn.append(marks.spans(body)))
