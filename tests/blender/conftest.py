@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: With `THEW_FAST` fewer characters and files are tried.
+#: With `THEW_FAST` fewer characters and files are tried, and of each test with more cases than these the first, the last and some between.
 FAST = bool(os.environ.get("THEW_FAST"))
+MOST_CASES = 4
 #: Marks slow tests whose result does not depend on the version of Blender.
 in_one_blender = pytest.mark.skipif(FAST, reason="tried in the newest Blender")
 if "BLENDER_USER_RESOURCES" not in os.environ:
@@ -32,6 +33,20 @@ import sharing  # noqa: E402
 
 def pytest_report_header(config):
     return f"Blender {bpy.app.version_string}, extension from {os.environ.get('THEW_ZIP') or 'the source folder'}"
+
+
+def pytest_collection_modifyitems(config, items):
+    if not FAST:
+        return
+    cases_of: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases_of.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = set()
+    for cases in cases_of.values():
+        most = min(MOST_CASES, len(cases))
+        kept |= {cases[round(k * (len(cases) - 1) / max(most - 1, 1))] for k in range(most)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def data_folder(*parts: str) -> Path | None:

@@ -378,6 +378,7 @@ def test_cycle_walk(scene):
     assert opening(offsets(obj, range(1, 26))) > 0.02
 
 
+@in_one_blender
 @pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize(("name", "clip"), [("Fox.glb", "Run"), ("q_bull.glb", "AnimalArmature|Walk")])
 def test_cycle_real_characters(addon, name, clip):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bpy
 import pytest
+from conftest import in_one_blender
 from helpers import add_rig, flesh_of, make_character, part
 
 #: Numbers of which an end of the range is costly, or no setting of the flesh.
@@ -65,6 +66,7 @@ def test_detail_ends_where_the_core_does(small_character):
     assert small_character.thew.cells_across == prop.hard_max
 
 
+@in_one_blender
 def test_sizes_of_a_rig(small_character):
     """A field's sizes that make no field are refused by the names of their sliders."""
     rig = add_rig(small_character, bone="Spine")

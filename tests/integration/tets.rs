@@ -371,7 +371,7 @@ fn nasty_meshes_fill_or_explain() {
         for options in [
             fill_settings(12.0),
             FillSettings {
-                nodes: Some(300),
+                nodes: Some(120),
                 ..fill_settings(12.0)
             },
         ] {

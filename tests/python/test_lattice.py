@@ -185,7 +185,7 @@ def test_enclose_turned_about_z(upright):
         heads, tails = heads * [0, 0, 1], np.array([[0, 0, 0.02], [0, 0, 0.15]])
         heads[1] = tails[0]
     made = []
-    for angle in (0.0, 0.5, np.pi / 2, 2.3, 4.0):
+    for angle in (0.0, np.pi / 2, 2.3, 4.0):
         turn = shapes.turn_about((0.0, 0.0, angle))
         surface = thew.Surface(shapes.apply(turn, vertices), triangles)
         skeleton = thew.Skeleton(names, parents, shapes.apply(turn, heads), shapes.apply(turn, tails))

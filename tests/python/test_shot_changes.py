@@ -47,7 +47,7 @@ def test_softness_equals_body_made_so(arm, tmp_path, paint):
             soft = each.replace(softness=0.8)
             assert soft.mass_damping != each.mass_damping
             assert_same(soft, wanted)
-            assert_same(soft.replace(softness=0.3), thew.Shot(body_of(arm, softness=0.3, **settings), poses, 24.0))
+    assert_same(soft.replace(softness=0.3), thew.Shot(body_of(arm, softness=0.3, **settings), poses, 24.0))
 
 
 def test_softness_keeps_rest(arm):
