@@ -217,7 +217,7 @@ class PoseReader:
 
     def __init__(self, subject: Subject, bones: list[str], mesh_rest: np.ndarray):
         self.subject, self.names, self.mesh_rest = subject, bones, mesh_rest
-        self.drive = driven.DriveReader(subject.obj)
+        self.drive, self.counts = driven.DriveReader(subject.obj), subject.counts()
         place = {bone.name: i for i, bone in enumerate(own_pose_bones(subject.armature))}
         lost = next((name for name in bones if name not in place), None)
         if lost is not None:
@@ -230,6 +230,7 @@ class PoseReader:
 
     def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
         """Returns the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        self.subject.require_counts(self.counts)
         bones, world, mesh, raw = self.read_bones(depsgraph, frame)
         maps = bone_maps(world, bones, mesh, self.mesh_rest)
         obj = self.subject.obj

@@ -48,6 +48,17 @@ class Subject:
             raise Refusal(lost_modifier_text(self.obj))
         return found
 
+    def counts(self) -> tuple[int, int, int]:
+        """Returns how many bones, rigs and pins it has: each pose that is read has a row for each."""
+        return len(self.armature.pose.bones), len(self.obj.thew.rigs), len(self.obj.thew.pins)
+
+    def require_counts(self, then: tuple[int, int, int]) -> None:
+        """Raises a Refusal if bones, rigs or pins came or went since they were counted."""
+        if self.counts() != then:
+            raise Refusal(
+                f"Bones, rigs or pins of {describe(self.obj)} came or went while its motion was read: press Simulate"
+            )
+
     def modifiers_before(self) -> list[bpy.types.Modifier]:
         """Returns the modifiers before the Armature modifier that the artist has on, Thew's own left out."""
         found, last = [], self.modifier.persistent_uid

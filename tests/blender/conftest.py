@@ -143,6 +143,28 @@ def window(scene, monkeypatch):
 
 
 @pytest.fixture
+def tuned(scene):
+    """Builds a function that adds (body, armature), or one of each name, with a simulated motion of `ticking.TUNED_FRAMES`."""
+    from ticking import TUNED_FRAMES, add_tuned, close_window
+
+    scene.frame_end = TUNED_FRAMES
+    yield lambda *names: [add_tuned(name) for name in names] if names else add_tuned()
+    close_window()
+
+
+@pytest.fixture
+def in_window(monkeypatch):
+    """Returns a function that makes Blender believe that it has a window."""
+    from ticking import open_window
+
+    def switch():
+        bpy.context.view_layer.update()
+        open_window(monkeypatch)
+
+    return switch
+
+
+@pytest.fixture
 def straight_character(scene):
     """Builds a small character with flesh that stands still, with contact switched on."""
     from helpers import make_folding

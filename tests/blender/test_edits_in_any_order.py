@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, animate, flesh_of, part
-from test_live_tuning import FRAMES, in_window, shapes, tuned, updated_names  # noqa: F401  (two are fixtures)
+from ticking import TUNED_FRAMES, shapes, updated_names
 
 #: Steps of a run, redraws within which an edit must have come to an end, and most updates that it may begin.
 STEPS, MOST_REDRAWS, MOST_UPDATES = 12, 1500, 12
@@ -32,7 +32,7 @@ def redraw_until_idle(scene) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_edits_come_to_an_end(tuned, in_window, scene, monkeypatch, seed):  # noqa: F811
+def test_edits_come_to_an_end(tuned, in_window, scene, monkeypatch, seed):
     """Each edit begins a few updates at most, whether the last had ended or not; in the end Simulate gives the bits of flesh made anew."""
     chance = random.Random(seed)
     (a, other_rig), (b, rig) = tuned("A", "B")
@@ -55,10 +55,10 @@ def test_edits_come_to_an_end(tuned, in_window, scene, monkeypatch, seed):  # no
         lambda: setattr(b.thew, "softness", chance.uniform(0.2, 0.8)),
         lambda: setattr(a.thew, "softness", chance.uniform(0.2, 0.8)),
         lambda: setattr(scene, "gravity", (0.0, 0.0, -chance.uniform(5.0, 10.0))),
-        lambda: setattr(scene, "frame_end", chance.choice([FRAMES, FRAMES - 5, FRAMES - 10])),
+        lambda: setattr(scene, "frame_end", chance.choice([TUNED_FRAMES, TUNED_FRAMES - 5, TUNED_FRAMES - 10])),
         lambda: scene.frame_set(chance.randrange(1, 50)),
         lambda: a.hide_set(not a.hide_get()),
-        lambda: animate(rig, last=FRAMES + 1, bend=chance.uniform(-0.3, 0.3)),
+        lambda: animate(rig, last=TUNED_FRAMES + 1, bend=chance.uniform(-0.3, 0.3)),
         lambda: activate(chance.choice([b, wind, box])),
     ]
     for _ in range(STEPS):
@@ -67,8 +67,8 @@ def test_edits_come_to_an_end(tuned, in_window, scene, monkeypatch, seed):  # no
         if chance.random() < 0.6:
             assert redraw_until_idle(scene), names[begun:]
         assert len(names) - begun <= MOST_UPDATES, names[begun:]
-    scene.frame_end = FRAMES
-    animate(rig, last=FRAMES + 1)
+    scene.frame_end = TUNED_FRAMES
+    animate(rig, last=TUNED_FRAMES + 1)
     b.thew.softness = 0.45
     activate(b)
     assert redraw_until_idle(scene)

@@ -8,8 +8,8 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import animate, flesh_of, largest_difference, part, play, size_of
-from ticking import tick, window_of
+from helpers import flesh_of, largest_difference, part, play, size_of
+from ticking import begin_reading, tick, window_of
 
 FRAMES = range(1, 13)
 
@@ -224,16 +224,7 @@ def test_field_changes_while_poses_are_read(scene, monkeypatch, change, asked):
         bpy.context.view_layer.objects.active = body
         tick()
         updates = part("live.updates")
-        monkeypatch.setattr(part("scene.poses"), "SLICE_TIME", 0.0)  # a frame in each slice, and a slice in each tick
-        monkeypatch.setattr(updates, "YOUNG_TIME", 0.0)
-        if asked:
-            part("live.requested").begin(body, scene)
-        else:
-            animate(rig, bend=-0.3)
-            bpy.context.view_layer.update()
-            body.thew.settling = 1.4
-        while updates.state.stepper is None or "frame" not in updates.state.stepper.status_text:
-            assert updates.tick() is not None
+        begin_reading(monkeypatch, body, rig, asked)
         change(field)
         bpy.context.view_layer.objects.active = body
         bpy.context.view_layer.update()

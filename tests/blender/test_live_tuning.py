@@ -11,45 +11,8 @@ from itertools import pairwise
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated_positions, flesh_of, make_armature, make_body, part, play
-from ticking import tick
-
-FRAMES = 60
-
-
-@pytest.fixture
-def tuned(scene):
-    """Builds a function that adds (body, armature), or one of each name, with a simulated motion of 60 frames."""
-
-    def add(name: str = "Body"):
-        rig = make_armature(f"{name} rig")
-        body = make_body(rig, name)
-        animate(rig, last=FRAMES + 1)
-        body.thew.motion_start = "SETTLED"  # no loop
-        activate(body)
-        assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-        assert bpy.ops.thew.simulate() == {"FINISHED"}
-        return body, rig
-
-    scene.frame_end = FRAMES
-    yield lambda *names: [add(name) for name in names] if names else add()
-    part("live.updates").stop_update()
-    if bpy.app.timers.is_registered(part("live.updates").tick):
-        bpy.app.timers.unregister(part("live.updates").tick)
-
-
-@pytest.fixture
-def in_window(monkeypatch):
-    """Returns a function that makes Blender believe that it has a window."""
-
-    def switch():
-        bpy.context.view_layer.update()
-        monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
-        for name in ("SETTING_DELAY", "SHORT_DELAY"):
-            monkeypatch.setattr(part("live.updates"), name, 0.0)
-        part("live.updates").state.waiting.clear()
-
-    return switch
+from helpers import activate, evaluated_positions, flesh_of, make_body, part
+from ticking import TUNED_FRAMES, shapes, tick, updated_names
 
 
 @pytest.fixture
@@ -64,11 +27,6 @@ def readings(monkeypatch):
 
     monkeypatch.setattr(poses, "read_motions", counted)
     return found
-
-
-def shapes(body) -> np.ndarray:
-    """Returns the shapes of some frames."""
-    return np.array(play(body, (2, 20, 41, 60)))
 
 
 EDITS = {
@@ -426,19 +384,6 @@ def test_value_put_back_shows_former_flesh(tuned, in_window, scene):
 # several characters ---------------------------------------------------------------------------------------------------
 
 
-def updated_names(monkeypatch) -> list[str]:
-    """Returns a list that grows by the name of each object whose update begins."""
-    jobs, names = part("live.jobs"), []
-    update = jobs.update
-
-    def noted(obj, *arguments, **options):
-        names.append(obj.name)
-        return update(obj, *arguments, **options)
-
-    monkeypatch.setattr(jobs, "update", noted)
-    return names
-
-
 def test_three_characters_in_order(tuned, in_window, scene, monkeypatch):
     """The object under edit comes first, then the active one, then those in view; all end with the bits of Simulate."""
     bodies = [body for body, _ in tuned("A", "B", "C")]
@@ -557,24 +502,24 @@ def test_ready_frames_marked(tuned, in_window, scene, addon):
     body, _ = tuned()
     scene.frame_set(50)
     in_window()
-    assert marks.spans(body) == [marks.Span(1, FRAMES, marks.READY_COLOUR)]
+    assert marks.spans(body) == [marks.Span(1, TUNED_FRAMES, marks.READY_COLOUR)]
     lines = []
     body.thew.settling = 2.0
-    assert marks.spans(body) == [marks.Span(1, FRAMES, marks.FORMER_COLOUR)]
+    assert marks.spans(body) == [marks.Span(1, TUNED_FRAMES, marks.FORMER_COLOUR)]
     run_watching(body, lambda _flesh: lines.append(marks.spans(body)))
-    assert marks.spans(body) == [marks.Span(1, FRAMES, marks.READY_COLOUR)]
-    assert all(line[0] == marks.Span(1, FRAMES, marks.FORMER_COLOUR) for line in lines)
+    assert marks.spans(body) == [marks.Span(1, TUNED_FRAMES, marks.READY_COLOUR)]
+    assert all(line[0] == marks.Span(1, TUNED_FRAMES, marks.FORMER_COLOUR) for line in lines)
     ends = [line[1].last for line in lines if len(line) == 2]
     assert ends == sorted(ends) and len(set(ends)) > 2 and ends[0] >= 1
     scene.frame_end = 40  # the clip holds more
-    assert flesh_of(body).clip_end == FRAMES and marks.spans(body) == [marks.Span(1, 40, marks.READY_COLOUR)]
+    assert flesh_of(body).clip_end == TUNED_FRAMES and marks.spans(body) == [marks.Span(1, 40, marks.READY_COLOUR)]
     scene.frame_start = 10  # a motion that begins there is another one
     assert marks.spans(body) == [marks.Span(10, 40, marks.FORMER_COLOUR)]
     body.thew.use_scene_range, body.thew.frame_start, body.thew.frame_end = False, 5, 20
     assert [each[:2] for each in marks.spans(body)] == [(5, 20)]
     body.thew.frame_start, body.thew.frame_end = 200, 300
     assert not marks.spans(body)
-    body.thew.use_scene_range, scene.frame_start, scene.frame_end = True, 1, FRAMES
+    body.thew.use_scene_range, scene.frame_start, scene.frame_end = True, 1, TUNED_FRAMES
     body.thew.settled = True
     assert not marks.spans(body)
     body.thew.settled = False

@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, make_armature, make_character, part, play, refusal, size_of
+from helpers import activate, add_rig, flesh_of, make_armature, make_character, part, play, refusal, size_of
+from ticking import begin_reading, tick, window_of
 
 FRAMES = range(1, 21)
 
@@ -338,3 +339,41 @@ def test_moving_follows_dependencies(scene):
     assert moving.may_move(still) and moving.is_carried(still)
     body.parent_type, body.parent_bone = "BONE", "Hip"
     assert moving.is_carried(body)
+
+
+def more_pins(body, _rig):
+    body.thew.pins.add().name = "New"
+
+
+def more_rigs(body, _rig):
+    body.thew.rigs.add().name = "New"
+
+
+def fewer_rigs(body, _rig):
+    body.thew.rigs.remove(0)
+
+
+def more_bones(body, rig):
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones.new("New").tail = (0.0, 0.0, 0.1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    activate(body)
+
+
+@pytest.mark.parametrize("change", [more_pins, more_rigs, fewer_rigs, more_bones])
+@pytest.mark.parametrize("asked", [False, True], ids=["update", "simulate"])
+def test_parts_change_while_poses_are_read(scene, monkeypatch, change, asked):
+    """Rigs, pins and bones that a script makes or removes while the motion is read are told in a sentence, and Simulate takes them in."""
+    for body, rig in window_of(monkeypatch, add_rig):
+        tick()
+        request = begin_reading(monkeypatch, body, rig, asked)
+        change(body, rig)
+        updates = part("live.updates")
+        updates.state.waiting.clear()  # the motion is read before the change has its turn
+        updates.state.overriding.clear()
+        tick()
+        told = str(request.error) if asked else flesh_of(body).problem
+        assert told.startswith("Bones, rigs or pins of “Body” came or went while its motion was read")
+        body.thew.pins.clear()  # the new one has neither points nor a target
+        assert bpy.ops.thew.simulate() == {"FINISHED"} and not flesh_of(body).problem
