@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: With `THEW_FAST` fewer characters and files are tried, and of each test with more cases than these the first, the last and some between.
+#: With `THEW_FAST` fewer characters, files and cases are tried.
 FAST = bool(os.environ.get("THEW_FAST"))
+#: Cases of a test that are then tried: the first, the last and some between. Enough for each format that is exported.
 MOST_CASES = 4
 #: Marks slow tests whose result does not depend on the version of Blender.
 in_one_blender = pytest.mark.skipif(FAST, reason="tried in the newest Blender")
@@ -36,6 +37,7 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    """Leaves out cases beyond the most, if few are wanted."""
     if not FAST:
         return
     cases_of: dict[str, list[pytest.Item]] = {}

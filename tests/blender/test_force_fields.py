@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import flesh_of, largest_difference, part, play, size_of
-from ticking import begin_reading, tick, window_of
+from ticking import begin_reading, read_on, tick, window_of
 
 FRAMES = range(1, 13)
 
@@ -228,9 +228,7 @@ def test_field_changes_while_poses_are_read(scene, monkeypatch, change, asked):
         change(field)
         bpy.context.view_layer.objects.active = body
         bpy.context.view_layer.update()
-        updates.state.waiting.clear()  # the motion is read before the change has its turn
-        updates.state.overriding.clear()
-        tick()
+        read_on()
         assert not flesh_of(body).problem
         updates.wait_for(body, 0.0)
         tick()

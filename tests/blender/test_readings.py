@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, add_rig, flesh_of, make_armature, make_character, part, play, refusal, size_of
-from ticking import begin_reading, tick, window_of
+from ticking import begin_reading, read_on, tick, window_of
 
 FRAMES = range(1, 21)
 
@@ -369,10 +369,7 @@ def test_parts_change_while_poses_are_read(scene, monkeypatch, change, asked):
         tick()
         request = begin_reading(monkeypatch, body, rig, asked)
         change(body, rig)
-        updates = part("live.updates")
-        updates.state.waiting.clear()  # the motion is read before the change has its turn
-        updates.state.overriding.clear()
-        tick()
+        read_on()
         told = str(request.error) if asked else flesh_of(body).problem
         assert told.startswith("Bones, rigs or pins of “Body” came or went while its motion was read")
         body.thew.pins.clear()  # the new one has neither points nor a target

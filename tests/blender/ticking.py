@@ -76,7 +76,10 @@ def updated_names(monkeypatch) -> list[str]:
 
 
 def begin_reading(monkeypatch, body, rig, asked: bool):
-    """Ticks until poses are being read, one frame a tick: for Simulate, if it is `asked` for, whose request is returned, else for an update."""
+    """Ticks until poses are being read, one frame a tick, for Simulate if it is `asked` for, else for an update.
+
+    Returns the request for Simulate, or None.
+    """
     updates, request = part("live.updates"), None
     monkeypatch.setattr(part("scene.poses"), "SLICE_TIME", 0.0)
     monkeypatch.setattr(updates, "YOUNG_TIME", 0.0)
@@ -89,6 +92,14 @@ def begin_reading(monkeypatch, body, rig, asked: bool):
     while updates.state.stepper is None or "frame" not in updates.state.stepper.status_text:
         assert updates.tick() is not None
     return request
+
+
+def read_on() -> None:
+    """Ticks until the motion is read and nothing is left to do; edits made since reading began have no turn."""
+    state = part("live.updates").state
+    state.waiting.clear()
+    state.overriding.clear()
+    tick()
 
 
 def tick() -> None:
